@@ -26,11 +26,6 @@ def estimate_spec(spec: RunSpec, machine: VerifiedMac | None = None, sizes: Sequ
     return Estimate(spec.name, found.composition, found.parameters, spec.train_batch, found.fits, notes)
 
 
-def largest_batch(spec: RunSpec, machine: VerifiedMac) -> int:
-    """Return the largest micro-batch of a run that the Mac takes; 0 when not even one sample does. Raises ReadError saying why not."""
-    return estimate_spec(spec, machine, (machine.memory_gb,)).fits[0].largest_batch
-
-
 def work_of(spec: RunSpec, machine: VerifiedMac, *, only_kept: bool = False) -> StepWork:
     """Return the work of a mean step. Raises ReadError saying why it cannot be counted (no torch, unknown model, ...)."""
     options, spec = VerifyOptions(machine), replace(spec, evaluation=None)

@@ -18,7 +18,7 @@ from mpslint.session.view import ShownFinding
 from mpslint.source.files import FoundFile as FoundFile
 from mpslint.verify.asked import REWRITTEN, WRITTEN, AskedFiles, read_file_within
 from mpslint.verify.calibrations import here_of
-from mpslint.verify.estimate import estimate_spec, largest_batch, work_of
+from mpslint.verify.estimate import estimate_spec, work_of
 from mpslint.verify.from_plan import PlannedRun
 from mpslint.verify.outcome import Estimate, Verdict
 from mpslint.verify.own_waits import own_waits
@@ -121,7 +121,7 @@ def largest_batch_of(found: FoundFile, asked: AskedFiles) -> tuple[int, int]:
     runs = runs_of(fixed.after)
     machine, _ = machine_of(fixed.after.target)
     spec = spec_of(runs[choose(runs, asked.plan, found.path)], REWRITTEN).spec
-    return largest_batch(spec, machine), machine.memory_gb
+    return estimate_spec(spec, machine, (machine.memory_gb,)).fits[0].largest_batch, machine.memory_gb
 
 
 def _read(run: TrainingRun, name: str, path: str) -> PlannedRun | Unplanned:

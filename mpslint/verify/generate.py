@@ -61,7 +61,6 @@ def evaluate():
     model.train()
 
 """
-PASSES = 4
 
 
 def in_force(spec: RunSpec, machine: VerifiedMac) -> RunSpec:
@@ -82,7 +81,7 @@ def script_of(spec: RunSpec, steps: Iterable[Sequence[Shape]]) -> str:
     evaluates = ["    evaluate()"] if spec.evaluation is not None else []
     if spec.evaluation is not None:
         text += _evaluation(spec, spec.evaluation)
-    return "\n".join([text, f"for _ in range({PASSES}):", "    train()", *evaluates, ""])
+    return "\n".join([text, "for _ in range(4):", "    train()", *evaluates, ""])
 
 
 def _model(spec: RunSpec, cls: str) -> Iterator[str]:

@@ -47,7 +47,6 @@ class Trouble:
     severity: str
     message: str
     line: str = ""
-    phase: str = ""
 
 
 @dataclass(frozen=True, slots=True)

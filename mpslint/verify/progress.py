@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, TextIO
@@ -91,18 +91,6 @@ class Live:
             lines = [] if self._ended.is_set() else self._parts.due(time.monotonic())
             self._stream.write("".join(f"{inert(line)}\n" for line in lines))
             self._stream.flush()
-
-    def aside(self, ask: Callable[[str], bool]) -> Callable[[str], bool]:
-        """Return a question that is asked while this view is not drawn."""
-
-        def asked(path: str) -> bool:
-            self._progress.stop()
-            try:
-                return ask(path)
-            finally:
-                self._progress.start()
-
-        return asked
 
     def progress(self, name: str, data: Mapping[str, Any]) -> None:
         """Show how far one job is."""

@@ -14,9 +14,10 @@ pytest.importorskip("transformers")
 import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.nn import functional
+from torch.overrides import TorchFunctionMode
 
 from mpslint.core.knowledge import platform_data
-from mpslint.verify.emulator.autocast import Autocast
+from mpslint.verify.emulator.autocast import Casts
 from mpslint.verify.script import ScriptOptions, verify_script
 from mpslint.verify.spec import VerifiedMac
 
@@ -70,6 +71,18 @@ CALLS: dict[str, Callable[[torch.Tensor, torch.Tensor], torch.Tensor]] = {
 }
 
 
+class Autocast(TorchFunctionMode):
+    """Casts what operators are given, as autocast to `half` does, while it is on."""
+
+    def __init__(self, half: torch.dtype) -> None:
+        super().__init__()
+        self.half, self.casts = half, Casts()
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        args, kwargs = self.casts.of(getattr(func, "__name__", ""), self.half, args, kwargs or {})
+        return func(*args, **kwargs)
+
+
 def dtypes(device: str, mode: Any) -> dict[str, torch.dtype]:
     """Return what each call gives under an autocast."""
     found = {}
@@ -83,7 +96,7 @@ def dtypes(device: str, mode: Any) -> dict[str, torch.dtype]:
 
 def test_operators_give_what_they_give_under_torchs_own_autocast_for_mps() -> None:
     """Fake MPS tensors know which autocast is theirs, though they can't have gradients where there is no MPS."""
-    ours = dtypes("meta", Autocast(torch.bfloat16, "mps"))
+    ours = dtypes("meta", Autocast(torch.bfloat16))
     with FakeTensorMode():
         theirs = dtypes("mps", torch.autocast("mps", dtype=torch.bfloat16))
 

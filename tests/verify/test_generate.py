@@ -10,6 +10,7 @@ import pytest
 from mpslint.core.finding import ReadError
 from mpslint.verify.generate import script_of
 from mpslint.verify.spec import Evaluation, RunSpec, VerifiedMac
+from mpslint.verify.verdict import check_run
 from tests.verify.planned import BERT, GPT2, LLAMA, MAC, T5, VIT, WAV2VEC2, WHISPER, done, spec_of
 
 pytest.importorskip("transformers")
@@ -49,6 +50,14 @@ def test_every_task_trains(task: str) -> None:
     assert not result.failure
     assert [record.new_graph_keys for record in result.steps][2:5] == [0, 0, 0]
     assert [trouble.message for trouble in result.troubles if trouble.severity == "error"] == []
+
+
+def test_weights_are_kept_as_the_checkpoint_was_published() -> None:
+    """A dtype of `auto` is that of its configuration, and the verdict is about that one."""
+    spec = spec_of("x", "causal_lm", (2, 16), config={**GPT2, "dtype": "bfloat16"}, weights_dtype="auto", steps=5)
+    found = [check for check in check_run(done(spec), MAC, spec, 5) if check.name == "gradients"]
+    assert [check.status for check in found] == ["inconclusive"]
+    assert "published, and is loaded, in bfloat16" in found[0].reason
 
 
 def test_checkpointing_and_adapters_need_less() -> None:

@@ -96,6 +96,13 @@ class Clock:
         return sum(record.what == "train" for record in self.records)
 
     @property
+    def weights_dtype(self) -> str:
+        """The dtype of the weights that are trained; '' where none is known."""
+        optimizer = self._first() if self._first is not None else None
+        weights = [weight for group in optimizer.param_groups for weight in group["params"]] if optimizer is not None else []
+        return str(weights[0].dtype).removeprefix("torch.") if weights else ""
+
+    @property
     def most(self) -> int:
         """How many optimizer steps run at most."""
         return self.steps if self.conductor is None else self.conductor.most

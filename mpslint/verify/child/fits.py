@@ -13,7 +13,7 @@ from mpslint.estimate.step import StepWork
 from mpslint.verify.child.clock import Clock
 from mpslint.verify.child.conductor import Conductor
 from mpslint.verify.emulator.breakdown import OPTIMIZER, WEIGHTS, Birth, classify
-from mpslint.verify.emulator.family import Family, Step
+from mpslint.verify.emulator.family import Family
 from mpslint.verify.emulator.log import BIRTH
 from mpslint.verify.emulator.memory import Buffer, LiveMemory
 from mpslint.verify.job import Job
@@ -35,18 +35,18 @@ class Peaks:
         self.family: Family = family
         first = next(one.passage.first for one in conductor.recorded if one.passage.program == family.program)
         self.own = conductor.feed.given[0][0][0]
-        made = [event for event in family.program if event == BIRTH]
         old = [buffer for number, buffer in memory.buffers.items() if number < began]
         self.weights = [buffer for buffer in old if memory.births[buffer.number][1] != OPTIMIZER]
         self.base = {WEIGHTS: _bytes(self.weights), OPTIMIZER: _bytes(old) - _bytes(self.weights)}
-        births: Sequence[Birth] = memory.births[first : first + len(made)]
+        births: Sequence[Birth] = memory.births[first : first + family.program.count(BIRTH)]
         self.categories = classify(births, frozenset(buffer.shape for buffer in self.weights))
         self.parts = [part for _, part, _ in births]
 
     def of(self, batch: int) -> Composition:
         """Return what the memory of a step is made of where it's highest."""
         family = self.family
-        sizes = family.at(_sized(next(iter(family.recorded)), batch)).tolist()[-len(self.categories) :]
+        step = tuple(tuple((batch, *shape[1:]) for shape in key) for key in next(iter(family.recorded)))
+        sizes = family.at(step).tolist()[-len(self.categories) :]
         parts, place, live = Counter(self.base), 0, sum(self.base.values())
         best: tuple[int, Mapping[str, int], str] = (live, dict(parts), OPTIMIZER)
         for event in family.program:
@@ -64,11 +64,6 @@ class Peaks:
 
 def _bytes(buffers: Sequence[Buffer]) -> int:
     return sum(buffer.size for buffer in buffers)
-
-
-def _sized(step: Step, batch: int) -> Step:
-    """Return the batches of a step with another number of samples."""
-    return tuple(tuple((batch, *shape[1:]) for shape in key) for key in step)
 
 
 def answered(result: RunResult, job: Job, clock: Clock, memory: LiveMemory) -> RunResult:

@@ -363,6 +363,7 @@ class Stage:
             versions=versions(),
             seconds=seconds,
             moved=self.clock.moved,
+            weights_dtype=self.clock.weights_dtype,
             settings_steps=self.clock.planned,
             has_assumed_lengths=self.shortened.has_assumed_lengths,
         )

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
 import torch
-from torch.overrides import TorchFunctionMode
 
 from mpslint.core.knowledge import platform_data
-
-CastsAs = Literal["mps", "cpu"]
-"""Whose lists autocast follows: MPS's, or the CPU's where the emulator is compared with real runs there."""
 
 
 class Casts:
     """What autocast makes of the tensors that operators are given; a weight is cast once until all casts are forgotten."""
 
-    def __init__(self, casts_as: CastsAs = "mps") -> None:
+    def __init__(self) -> None:
         table = platform_data("autocast")
-        self._policies = {name: policy for policy in ("half", "float32", "widest") for name in table[casts_as][policy]}
+        self._policies = {name: policy for policy in ("half", "float32", "widest") for name in table["mps"][policy]}
         self._recurrent = frozenset(table["recurrent"])
         self.weights: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}
         self.unsure: set[str] = set()
@@ -53,22 +49,6 @@ class Casts:
         if type(value) in (list, tuple):
             return type(value)(self._cast(item, wanted) for item in value)
         return value
-
-
-class Autocast(TorchFunctionMode):
-    """Casts what operators are given, as autocast to `half` does, while it is on."""
-
-    def __init__(self, half: torch.dtype, casts_as: CastsAs = "mps") -> None:
-        super().__init__()
-        self.half, self.casts = half, Casts(casts_as)
-
-    def __exit__(self, *error: Any) -> None:
-        self.casts.weights.clear()
-        super().__exit__(*error)  # type: ignore[no-untyped-call]
-
-    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        args, kwargs = self.casts.of(getattr(func, "__name__", ""), self.half, args, kwargs or {})
-        return func(*args, **kwargs)
 
 
 def taken_apart(func: Any, args: Any, kwargs: dict[str, Any]) -> Any:

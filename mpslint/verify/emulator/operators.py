@@ -22,7 +22,6 @@ class Coverage:
     version: str
     user_files: dict[str, str] = field(default_factory=dict)
     """The user's files, by absolute path, and how a report names them."""
-    phase: str = ""
     troubles: dict[tuple[str, str], Trouble] = field(default_factory=dict)
     is_fallback_on: bool = False
     _missing: dict[str, str] = field(default_factory=dict)
@@ -58,7 +57,7 @@ class Coverage:
     def report(self, name: str, severity: str, message: str) -> None:
         """Keep a trouble, unless the same was seen at the same place."""
         line = self.user_line()
-        self.troubles.setdefault((name, line), Trouble(name, severity, message, line, self.phase))
+        self.troubles.setdefault((name, line), Trouble(name, severity, message, line))
 
     def _miss(self, name: str) -> None:
         first = self._missing[name]
