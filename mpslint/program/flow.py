@@ -43,7 +43,9 @@ def _after_test(m: Walker, node: ast.If, test: Value) -> bool:
     if is_weak(test):
         return _by_default(m, node, answer)
     if isinstance(test, (Known, Unknown)) and test.source and not m.is_silent:
-        m.facts.choices.append(Choice(node, test.source, answer, None, m.context, moves_in(m, node.orelse if answer else node.body), m.frame))
+        m.facts.choices.append(
+            Choice(node, test.source, answer, None, m.context, moves_in(m, node.orelse if answer else node.body), m.frame)
+        )
     return m.execute_block(m, node.body if answer else node.orelse)
 
 
