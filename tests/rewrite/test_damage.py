@@ -26,8 +26,9 @@ from mpslint.source.reader import read
 from mpslint.target.target import default_target
 from tests.notebooks import code_cell, notebook
 from tests.project.test_project_runs import fixed_in
+from tests.rule.cases import examples_of
 
-EXAMPLES = sorted({example.bad for rule in load_rules() for example in rule.examples if example.bad and example.file.endswith(".py")})
+EXAMPLES = sorted({example.bad for rule in load_rules() for example in examples_of(rule) if example.bad and example.file.endswith(".py")})
 WAYS = {
     "a constant of a module": ("VALUE = {value}\n", "settings.VALUE"),
     "a dataclass": (

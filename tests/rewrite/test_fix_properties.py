@@ -19,9 +19,10 @@ from mpslint.rule.loading import load_rules
 from mpslint.source.notebook import NotebookText
 from mpslint.source.reader import read
 from mpslint.target.target import default_target, with_versions
+from tests.rule.cases import examples_of
 
 SAMPLES = sorted((Path(__file__).parents[2] / "samples").iterdir())
-EXAMPLES = sorted({example.bad for rule in load_rules() for example in rule.examples if example.bad and example.file.endswith(".py")})
+EXAMPLES = sorted({example.bad for rule in load_rules() for example in examples_of(rule) if example.bad and example.file.endswith(".py")})
 NOISE = ["x = 1\n", "# größe: 🎉\n", "print('é\\t', \"q\")\n", "def f(a,\n      b):\n    return a  # b\n", "\n\n"]
 MAGICS = ["!pip install -q torch\n", "%matplotlib inline\n", "%%bash\nls -l\n", "%env HF_HOME=/data\n"]
 OLD = {"torch": "2.4", "transformers": "4.44", "accelerate": "0.34", "trl": "0.11", "lightning": "2.2"}

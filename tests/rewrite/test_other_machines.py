@@ -17,6 +17,7 @@ from mpslint.settings.evidence import gather_evidence
 from mpslint.settings.vocabulary import load_vocabulary
 from mpslint.source.document import Document
 from mpslint.source.reader import read
+from tests.rule.cases import examples_of
 
 KEPT = frozenset(name for name, kind in load_vocabulary().items() if kind.elsewhere)
 """The settings whose old value is right on other machines."""
@@ -35,7 +36,7 @@ def settings_of(document: Document, example: Example) -> list[tuple[str, list[tu
 def examples() -> list[tuple[Rule, Example]]:
     """Return the examples in Python that are mended by safe fixes of one of the settings that are kept."""
     rules = [rule for rule in load_rules() if any(KEPT & set(fix.set) or fix.compute or "workers" in fix.rewrite for fix in rule.fixes)]
-    found = [(rule, example) for rule in rules for example in rule.examples if example.good and not example.unsafe]
+    found = [(rule, example) for rule in rules for example in examples_of(rule) if example.good and not example.unsafe]
     return [(rule, example) for rule, example in found if example.file.endswith(".py")]
 
 
@@ -53,7 +54,7 @@ def settings_kept_for_cuda() -> list[tuple[Rule, Example]]:
     """Return the examples in Python whose fix keeps an argument, of rules about settings, as it was where there is CUDA."""
     rules = [rule for rule in load_rules() if any("{old}" in text for fix in rule.fixes for text in fix.argument.values())]
     rules = [rule for rule in rules if any(condition.subject == "setting" for condition in rule.when)]
-    found = [(rule, example) for rule in rules for example in rule.examples if "is_available() else" in example.good]
+    found = [(rule, example) for rule in rules for example in examples_of(rule) if "is_available() else" in example.good]
     return [(rule, example) for rule, example in found if example.file.endswith(".py")]
 
 

@@ -16,9 +16,12 @@ from mpslint.rule.rule import Example, Rule
 from mpslint.session.examples import asked, example_problems, target_of
 from mpslint.source.document import Kind
 from mpslint.source.reader import read
+from tests.rule.cases import FOLDER, examples_of
 
 RULES = load_rules()
-CASES = [(rule, number, example) for rule in RULES for number, example in enumerate(rule.examples, start=1)]
+CASES = [(rule, number, example) for rule in RULES for number, example in enumerate(examples_of(rule), start=1)]
+SHOWN = 8
+"""Examples that a rule file may have: a person who opens it wants to see what the rule is about."""
 IDS = [f"{rule.id}-{number}-{'ok' if example.ok else 'bad'}" for rule, number, example in CASES]
 
 
@@ -60,12 +63,17 @@ def test_example_split_over_cells(rule: Rule, number: int, example: Example) -> 
 @pytest.mark.parametrize("rule", RULES, ids=[rule.id for rule in RULES])
 def test_fixes_come_to_an_end(rule: Rule) -> None:
     """Also where an example doesn't say what they make of it: a fix that leaves what it is about would be made again and again."""
-    for example in rule.examples:
+    for example in examples_of(rule):
         if example.bad and not example.good and not example.known_miss:
             fix(read(example.file, example.bad.encode()), target_of(example), asked(rule, RULES), unsafe=True)
 
 
 SCRIPT_ONLY = frozenset(rule.id for rule in RULES if "scripts only" in rule.title or "notebooks only" in rule.title)
+
+
+def test_each_case_is_of_a_rule() -> None:
+    """A file whose rule is gone would test nothing, and nobody would see it."""
+    assert {path.stem for path in FOLDER.glob("*.yaml")} <= {rule.id for rule in RULES}
 
 
 @pytest.mark.parametrize("rule", RULES, ids=[rule.id for rule in RULES])
@@ -74,4 +82,5 @@ def test_rule_file(rule: Rule) -> None:
     assert rule.path.name == f"{rule.id}-{rule.name}.yaml"
     assert any(example.bad for example in rule.examples), "no bad example"
     assert any(example.ok for example in rule.examples), "no ok example"
+    assert len(rule.examples) <= SHOWN, "more than show what the rule is about: the others are cases of tests/rule/cases"
     assert all(outcome.message.endswith((".", '."')) for outcome in rule.outcomes), "a message is a sentence"

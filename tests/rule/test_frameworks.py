@@ -13,10 +13,11 @@ from mpslint.rule.loading import load_rules
 from mpslint.settings.dialects import load_dialects
 from mpslint.source.reader import read
 from mpslint.target.target import default_target
+from tests.rule.cases import examples_of
 
 RULES = tuple(rule for rule in load_rules() if not rule.once_a_run)
 """Without those about the whole environment, for which any import of PyTorch is enough to be asked."""
-EXAMPLES = [(rule, example.bad) for rule in RULES for example in rule.examples if example.bad and not example.known_miss]
+EXAMPLES = [(rule, example.bad) for rule in RULES for example in examples_of(rule) if example.bad and not example.known_miss]
 ROOT = Path(__file__).parents[2]
 SAMPLES = ROOT / "samples"
 

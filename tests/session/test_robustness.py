@@ -23,12 +23,13 @@ from mpslint.session.session import Options, check_file
 from mpslint.source.files import FoundFile, find_files
 from mpslint.source.reader import kind_of, read
 from mpslint.target.target import default_target
+from tests.rule.cases import examples_of
 from tests.warm_command import mpslint
 
 HEAD = "import torch\nfrom transformers import TrainingArguments\nargs = TrainingArguments('o', fp16=True)\n"
 KEYS = "base_model: x\nfp16: true\n"
 TARGET = default_target()
-EXAMPLES = [text for rule in load_rules() for example in rule.examples for text in (example.bad, example.ok) if text]
+EXAMPLES = [text for rule in load_rules() for example in examples_of(rule) for text in (example.bad, example.ok) if text]
 RELAXED = settings(max_examples=60)
 
 TOO_DEEP = {
