@@ -1,4 +1,4 @@
-"""How long a run takes on each Mac: does it fit, a step, an epoch, samples and tokens a second, and what bounds it."""
+"""How long a run takes on each Mac: does it fit, a step, samples and tokens a second, and what bounds it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,6 @@ class MacTime:
     memory_gb: int
     fits: Fits
     step: StepTime | None = None
-    epoch: StepTime | None = None
     samples_per_second: float = 0.0
     tokens_per_second: float = 0.0
     basis: str = ""
@@ -44,7 +43,6 @@ class Forecast:
     waits: float
     graphs_first: int
     graphs_planned: int
-    epoch_steps: int = 0
     advice: tuple[str, ...] = ()
     unknown: tuple[str, ...] = field(default=())
     compiling: Compiling | None = None
@@ -64,7 +62,6 @@ def forecast(work: StepWork, peak: int, macs: Sequence[ChipAndMemory], versions:
         work.waits,
         work.graphs_first,
         work.graphs_planned,
-        work.epoch_steps,
         advice(work, taken, versions),
         tuple(dict.fromkeys(said for mac in macs if (said := not_known(work, mac.chip)))),
         compiling(versions),
@@ -77,5 +74,4 @@ def _row(work: StepWork, peak: int, mac: ChipAndMemory, versions: Mapping[str, V
     if fits == "no" or not_known(work, mac.chip):
         return MacTime(mac.title, mac.memory, fits)
     step = step_time(work, mac.chip, versions.get("torch"))
-    epoch = step.scaled(work.epoch_steps) if work.epoch_steps else None
-    return MacTime(mac.title, mac.memory, fits, step, epoch, work.samples / step.seconds, work.tokens / step.seconds)
+    return MacTime(mac.title, mac.memory, fits, step, work.samples / step.seconds, work.tokens / step.seconds)

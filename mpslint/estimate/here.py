@@ -45,9 +45,9 @@ def measured(seconds: float, off: float, machine: str, device: str, said: str) -
 
 def with_here(made: Forecast, work: StepWork, here: Here, versions: Mapping[str, Version]) -> Forecast:
     """Return the forecast with a row for this machine first; the other Macs are scaled from it where it is a Mac."""
-    step, epoch = here.step, here.step.scaled(work.epoch_steps) if work.epoch_steps else None
+    step = here.step
     title = f"this Mac ({here.machine})" if here.device == "mps" else f"this machine ({here.device}, {here.machine})"
-    own = MacTime(title, 0, "yes", step, epoch, work.samples / step.seconds, work.tokens / step.seconds, here.basis)
+    own = MacTime(title, 0, "yes", step, work.samples / step.seconds, work.tokens / step.seconds, here.basis)
     chip = _chip(here) if here.device == "mps" else None
     if chip is None:
         return replace(made, rows=(own, *made.rows))
@@ -62,9 +62,8 @@ def _scaled(row: MacTime, work: StepWork, factor: float, spread: Spread) -> MacT
         return row
     time = row.step.scaled(factor)
     time = replace(time, low=time.seconds * spread.low, high=time.seconds * spread.high, wide=())
-    epoch = time.scaled(work.epoch_steps) if work.epoch_steps else None
     rates = (work.samples / time.seconds, work.tokens / time.seconds)
-    return replace(row, step=time, epoch=epoch, samples_per_second=rates[0], tokens_per_second=rates[1], basis="scaled from this Mac")
+    return replace(row, step=time, samples_per_second=rates[0], tokens_per_second=rates[1], basis="scaled from this Mac")
 
 
 def _chip(here: Here) -> Chip | None:

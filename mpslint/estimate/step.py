@@ -53,8 +53,6 @@ class StepWork:
     """Operators that run on the CPU."""
     steps: int = 0
     """Optimizer steps of the whole run; 0 where that is not known."""
-    epoch_steps: int = 0
-    """Optimizer steps of one epoch; 0 where the size of the data is not known."""
 
     @property
     def flop(self) -> float:

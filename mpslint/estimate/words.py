@@ -14,14 +14,11 @@ _FITS = {"yes": "yes", "tight": "tight", "no": "no"}
 
 def forecast_cells(forecast: Forecast) -> list[list[str]]:
     """Return the table's head and then its rows, as text."""
-    has_epoch = any(row.epoch is not None for row in forecast.rows)
     has_tokens = any(row.tokens_per_second for row in forecast.rows)
-    epoch, tokens = ["an epoch (range)"] * has_epoch, ["tokens/s"] * has_tokens
-    cells = [["Mac", "fits", "a step (range)", *epoch, "samples/s", *tokens, "bound by"]]
+    cells = [["Mac", "fits", "a step (range)", "samples/s", *(["tokens/s"] if has_tokens else []), "bound by"]]
     for row in forecast.rows:
-        times = [ranged(row.step), *([ranged(row.epoch)] if has_epoch else [])]
         rates = [rate(row.samples_per_second), *([rate(row.tokens_per_second)] if has_tokens else [])]
-        cells.append([row.mac, _FITS[row.fits], *times, *rates, bound_by(row)])
+        cells.append([row.mac, _FITS[row.fits], ranged(row.step), *rates, bound_by(row)])
     return cells
 
 
@@ -38,8 +35,6 @@ def forecast_notes(forecast: Forecast) -> list[str]:
     notes += [f"wide range on {_some(names)}: {why}" for why, names in wide.items()]
     if any(row.fits == "no" for row in forecast.rows):
         notes.append("where the run does not fit, its time is not known: a Mac that swaps is many times slower")
-    if not forecast.epoch_steps:
-        notes.append("the size of the training set is not known, so neither is the time of an epoch")
     return [*notes, *_compiled(forecast), *forecast.unknown]
 
 
@@ -87,10 +82,9 @@ def made_of(forecast: Forecast) -> str:
     compiled = f", {forecast.graphs_first} graphs compiled in the first step" if forecast.graphs_first else ""
     planned = f", {forecast.graphs_planned} in the whole run" if forecast.graphs_planned > forecast.graphs_first else ""
     samples = "1 sample" if forecast.samples == 1 else f"{forecast.samples} samples"
-    epoch = f"; an epoch is {forecast.epoch_steps:,} steps" if forecast.epoch_steps else ""
     return (
         f"{samples}: {_digits(forecast.flop / 1e9)} GFLOP, {_digits(forecast.moved / 1e9)} GB moved, "
-        f"{forecast.launches:.0f} operators{compiled}{planned}{epoch}"
+        f"{forecast.launches:.0f} operators{compiled}{planned}"
     )
 
 

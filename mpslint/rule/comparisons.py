@@ -38,15 +38,6 @@ def _is_settled(setting: Setting) -> bool:
     return setting.context is None or setting.context.called or not is_weak(setting.value)
 
 
-def default_holds(value: Any, condition: Condition) -> bool:
-    """Return whether a setting that nobody wrote, and that is this value by default, may be as a condition asks."""
-    if condition.written:
-        return False
-    if condition.missing is not None and (value is None) is not condition.missing:
-        return False
-    return bool(condition.missing) or compare_all((value,), condition.comparisons)
-
-
 def combined(condition: Condition, factors: Sequence[Setting | None]) -> float | None:
     """Return the product, or the ratio, of several settings; None when one is not a known number."""
     if condition.subject == "product":

@@ -35,11 +35,6 @@ def attending() -> str:
     return str(platform_data("batches")["attends"])
 
 
-def makes_batches() -> str:
-    """Return the pattern of a call of a model with attention."""
-    return rf"(?i:{attending()})\w*\s*\("
-
-
 def of_loader(part: Matched) -> Iterator[Setting]:
     """Yield the batch of a DataLoader as that of the training."""
     for setting in part.settings:

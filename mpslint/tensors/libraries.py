@@ -52,11 +52,6 @@ def place_object(m: Machine, made: Instance) -> None:
             unplace_within(m, value)
 
 
-def is_step(function: Function) -> bool:
-    """Return whether a function is a method that a library calls with a batch on the Mac's GPU."""
-    return _said_of_step(function) is not None
-
-
 def _said_of_step(function: Function) -> Mapping[str, Any] | None:
     steps = load_kinds().steps
     said = next((steps[name] for name in function.cls.outside_bases() if name in steps), None) if function.cls is not None else None

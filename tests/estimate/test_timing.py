@@ -8,7 +8,7 @@ import pytest
 
 from mpslint.core.finding import RuleError
 from mpslint.core.knowledge import platform_data
-from mpslint.estimate.chips import ChipAndMemory, macs_of, named_chips
+from mpslint.estimate.chips import ChipAndMemory, named_chips
 from mpslint.estimate.constants import compiling, made_of, spreads
 from mpslint.estimate.forecast import forecast
 from mpslint.estimate.step import Operators, StepWork
@@ -19,9 +19,9 @@ MATMUL = Operators("matmul", "matmul", "float32", 1e12, 1e9, 3)
 SMALL = Operators("elementwise", "memory", "float32", 0, 4096, 3000)
 
 
-def work(*operators: Operators, waits: int = 0, epoch_steps: int = 0) -> StepWork:
+def work(*operators: Operators, waits: int = 0) -> StepWork:
     """Return a step of some operators."""
-    return StepWork(operators, 16, 16 * 512, waits=waits, epoch_steps=epoch_steps)
+    return StepWork(operators, 16, 16 * 512, waits=waits)
 
 
 def test_a_matmul_takes_its_flop_and_a_copy_its_bytes() -> None:
@@ -64,21 +64,14 @@ def test_old_torch_is_slower_on_old_chips() -> None:
 
 
 def test_a_run_that_does_not_fit_has_no_time() -> None:
-    """What swaps is not known; what fits has its epoch and its rates."""
+    """What swaps is not known; what fits has its rates."""
     macs = tuple(ChipAndMemory(named_chips("M4")[1], size) for size in (16, 32))
-    small, large = forecast(work(MATMUL, epoch_steps=100), 15 * 2**30, macs, {}).rows
+    small, large = forecast(work(MATMUL), 15 * 2**30, macs, {}).rows
 
     assert (small.fits, small.step) == ("no", None)
     assert large.fits == "yes"
     assert large.step is not None
-    assert large.epoch is not None
-    assert large.epoch.seconds == pytest.approx(100 * large.step.seconds)
     assert large.samples_per_second == pytest.approx(16 / large.step.seconds)
-
-
-def test_without_the_size_of_the_data_there_is_no_epoch() -> None:
-    """An epoch is not made up."""
-    assert all(row.epoch is None for row in forecast(work(MATMUL), 2**30, macs_of(()), {}).rows)
 
 
 def test_a_constant_that_is_missing_is_named() -> None:
