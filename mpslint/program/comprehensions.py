@@ -22,6 +22,7 @@ from mpslint.facts.values import (
 )
 from mpslint.program.assignments import assign, unpacked
 from mpslint.program.exits import Raised, cut, marks, raises
+from mpslint.program.lists import held_by, holds_still, viewed
 from mpslint.program.lists import iterated as iterated_values
 from mpslint.program.machine import Walker
 from mpslint.program.operators import is_hashable
@@ -131,7 +132,11 @@ def _rounds(m: Walker, generators: Sequence[ast.comprehension], iterated: Value)
     values = iterated_values(iterated)
     if values is None or len(values) > MOST_ROUNDS or m.is_dead:
         raise _Untold
+    gone_through = [iterated, *viewed(iterated)]
+    held = held_by(gone_through)
     for one in values:
+        if not holds_still(gone_through, held):
+            raise _Untold
         bind_loop_target(m, loop.target, one)
         answer = _passes(m, loop.ifs)
         if answer is None or m.is_dead:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import operator
 from collections.abc import Sequence
 
 from mpslint.facts.facts import Accumulation
@@ -139,6 +140,22 @@ def iterated(value: Value) -> list[Value] | None:
     if isinstance(value, Known) and not value.source:
         raise Raised("TypeError")
     return None
+
+
+def viewed(value: Value) -> list[Value]:
+    """Return what an iterator or a view goes through, which gives what that holds when it is asked."""
+    return [source for source, _ in value.sources] if isinstance(value, Items) else []
+
+
+def held_by(values: Sequence[Value]) -> list[object]:
+    """Return all that lists and dicts hold now."""
+    return [held for one in values if isinstance(one, (Items, Mapping)) for held in one.slots.values()]
+
+
+def holds_still(values: Sequence[Value], held: Sequence[object]) -> bool:
+    """Return whether nothing was written to what held this."""
+    now = held_by(values)
+    return len(now) == len(held) and all(map(operator.is_, now, held))
 
 
 def _shrink(m: Walker, items: Items, name: str, arguments: CallArguments, node: ast.Call) -> Value:

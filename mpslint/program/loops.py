@@ -30,7 +30,7 @@ from mpslint.program.attributes import NUMBERS
 from mpslint.program.comprehensions import assign_loop_target, bind_loop_target
 from mpslint.program.exits import RAISING, Exit, Raised, cut, marks, may_raise
 from mpslint.program.flow import tested
-from mpslint.program.lists import may_fail
+from mpslint.program.lists import held_by, holds_still, may_fail, viewed
 from mpslint.program.machine import Walker
 from mpslint.program.store import CONTENT, MISSING, Writes, unknown_for, value_at, widened
 from mpslint.program.walk import assigning, children, walk
@@ -72,9 +72,11 @@ def for_loop(m: Walker, node: ast.For | ast.AsyncFor) -> bool:
     if may_fail(iterated):
         may_raise(m)
 
+    held = held_by(viewed(iterated))
+
     def begin() -> None:
         implicit.called(m, [iterated], implicit.GOING_THROUGH)
-        assign_loop_target(m, node.target, iterated)
+        assign_loop_target(m, node.target, iterated if holds_still(viewed(iterated), held) else UNKNOWN)  # a view is read late
 
     keys = list(iterated.slots) if isinstance(iterated, Mapping) else []
 

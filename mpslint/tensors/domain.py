@@ -7,7 +7,7 @@ import sys
 
 from mpslint.facts.events import Certainty, Operand, TensorEvent
 from mpslint.facts.joined import join_all
-from mpslint.facts.values import UNKNOWN, Argument, Class, Instance, Items, Known, Value, weakened
+from mpslint.facts.values import UNKNOWN, Argument, Class, Instance, Items, Known, Symbol, Value, weakened
 from mpslint.tensors import loaders
 from mpslint.tensors.arguments import Arguments
 from mpslint.tensors.graphs import differentiate
@@ -70,6 +70,9 @@ def call(
             m.store.write(receiver.slots, HOOKED, Known(True))
     if is_module(callee) and isinstance(callee, Instance):
         return call_module(m, callee, positional, everything, node, name, result)
+    swapping = load_signatures().get(f"{kinds.tensor}.{method}") if method and not getattr(receiver, "kind", "") else None
+    if swapping is not None and swapping.swaps and not isinstance(receiver, (Class, Symbol)):
+        result.slots[LAYOUT] = SWAPPED  # of whatever has such a method, and is given where only a tensor can be
     if method and isinstance(receiver, Instance):
         type_by_use(m, receiver, method, node)
         if not receiver.kind and method.startswith(kinds.graph_switch):
@@ -81,8 +84,6 @@ def call(
         if is_module(receiver) and kinds.leaves_inputs(method, m.versions):
             inputs = [one for argument in (*positional, *everything.values()) for one in met(argument.value, argument.node)]
             meet(m, node, [weights_of(receiver, node.func), *inputs], "outside module", name, scalars=False)
-        if not receiver.kind and (signature := load_signatures().get(f"{kinds.tensor}.{method}")) is not None and signature.swaps:
-            result.slots[LAYOUT] = SWAPPED
         if receiver.kind:
             return _method(m, receiver, method, arguments, node, result)
         each = trait(receiver, EACH)

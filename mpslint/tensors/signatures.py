@@ -51,10 +51,10 @@ class Signature:
     """Whether it gives a list of such tensors."""
     dtype: str = ""
     """A dtype by name, or how it follows from the operands': `same` (promoted), `first` (the first operand's), `data` (of the numbers or
-    the arrays given, a plain number being as strong as an array), `array` (the same, of what is an array for sure), `float` (the
-    default float for whole numbers and bools), `widened` (int64 for them), `inexact` (as ufuncs: of whole numbers float16 for 8 bits,
-    float32 for 16, else float64), `real` (of complex numbers their real counterpart), `widest` (int64 for whole numbers, else float64);
-    '' for one that isn't known."""
+    the arrays given, a plain number being as strong as an array), `number` (the same, where NumPy's numbers count as plain ones), `array`
+    (the same, of what is an array for sure), `float` (the default float for whole numbers and bools), `widened` (int64 for them), `inexact`
+    (as ufuncs: of whole numbers float16 for 8 bits, float32 for 16, else float64), `real` (of complex numbers their real counterpart),
+    `widest` (int64 for whole numbers, else float64); '' for one that isn't known."""
     dtype_argument: str = ""
     """The parameter that names the dtype instead."""
     place_argument: str = ""

@@ -215,12 +215,14 @@ def _dtype(m: Machine, signature: Signature, word: str, given: GivenByName, node
     if word in DTYPES:
         return default_dtype(m, node) if signature.makes and word == kinds.default_dtype else Known(word, node)
     is_of_arrays = signature.gives in kinds.arrays
-    if word in ("data", "array"):
+    if word in ("data", "array", "number"):
         default = Known("float64", node) if is_of_arrays else default_dtype(m, node)
         named = given.all(signature.parameters) if signature.data == "*" else given.all([signature.data] if signature.data else [])
         data = [one.value for one in named] if signature.data else [given.first.value] if given.first is not None else []
         whole = data[0] if len(data) == 1 else Items("list", dict(enumerate(data)), open=not data)
         found = dtype_of_data(whole, default)
+        if word == "number" and dtype_of(found) == "float64":
+            return default  # a number of NumPy's counts as one of Python's
         return OF_ARRAY if word == "array" and found is UNKNOWN else found
     names = signature.operands[:1] if word == "first" else signature.operands
     values = [one for argument in given.all(names) for one in elements_of(argument.value)]

@@ -150,7 +150,7 @@ LOSS = """import torch
 class Loss(torch.nn.Module):
     def forward(self, a, b):
         mask = torch.eye(2).cuda() if a.is_cuda else torch.eye(2)
-        return (a * mask.sum() - b).mean()
+        return (a @ mask - b).mean()
 """
 WITH_LOSS = f"""import torch
 from losses import Loss
