@@ -236,7 +236,10 @@ def get_item(m: Walker, base: Value, index: Value) -> Value:
         return base.slots.get(key) or (m.made(part_of(base, f"{base.name}[]")) if base.name or PLACE in base.slots else UNKNOWN)
     if isinstance(index, OneOf) and isinstance(base, (Mapping, Items)):
         return m.one_of([partial(get_item, m, base, one) for one in index.values])
+    if isinstance(base, (Mapping, Items)) and (base.is_open if isinstance(base, Mapping) else base.open):
+        may_raise(m)
     if isinstance(base, Mapping) and not isinstance(index, Known):
+        may_raise(m)
         entries = [entry.value for entry in base.slots.values()]
         is_one = bool(entries) and not base.is_open and all(entry is entries[0] for entry in entries)
         return entries[0] if is_one else loaders.value_of(base)
