@@ -32,7 +32,7 @@ DTYPES = {
     "complex64",
     "complex128",
 }
-WORDS = {"", "same", "float", "inexact", "widened", "widest", "first", "data", "array", "real", "complex"}
+WORDS = {"", "same", "float", "inexact", "widened", "widest", "first", "data", "array", "number", "real", "complex"}
 ZERO = {"", "always", "never", "same", "all", "reduced"}
 
 
