@@ -173,6 +173,8 @@ def _kept(m: Machine, kept: Accumulation, passes: dict[PassKey, Pass], is_blind:
     loops = kept.context.all_loops
     if not loops or not isinstance(loops[-1], ast.stmt) or any(is_module_method(m, one) for one in kept.context.functions):
         return None
+    if not kept.context.loops and _ends_with_its_call(kept):
+        return None
     loop, own = loops[-1], passes_of(kept.value)
     if not any(loop in passes[key].loops for key in own if key in passes) or _starts_anew(kept, loop):
         return None
@@ -187,6 +189,16 @@ def _kept(m: Machine, kept: Accumulation, passes: dict[PassKey, Pass], is_blind:
     is_on_gpu = device_text(joined_trait(kept.value, PLACE)) == load_kinds().gpu
     is_left = bool(graphs) and isinstance(graphs[0], Known) and is_on_gpu and not is_true(joined_trait(kept.value, ZERO))
     return "device" if is_left and not _is_wanted_there(m, kept.container) else None
+
+
+def _ends_with_its_call(kept: Accumulation) -> bool:
+    """Return whether tensors are added to a name that a function binds for itself: the loop around its call makes it anew each round."""
+    target, inside = kept.target_node, list(ast.walk(kept.context.functions[-1])) if kept.context.functions else []
+    is_outer = any(
+        isinstance(one, (ast.Global, ast.Nonlocal)) and isinstance(target, ast.Name) and target.id in one.names for one in inside
+    )
+    bound = [one.id for one in inside if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)]
+    return isinstance(target, ast.Name) and target.id in bound and not is_outer
 
 
 def _is_wanted_there(m: Machine, container: Value) -> bool:

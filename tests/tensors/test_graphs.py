@@ -194,3 +194,31 @@ def test_what_is_recorded_and_kept_for_nothing_is_told_as_torch_sees_it(seed: in
     assert {one.node.lineno for one in events if one.kind == "kept" and one.of != "device"} == kept, code
     told = {one.node.lineno for one in events if one.kind == "with_graph"}
     assert told == {line for line in expected if not any(0 <= one - line <= MOST_LINES for one in kept)}, code
+
+
+UPDATE = """
+total, losses = 0, []
+
+
+def update(x, y, losses):
+    global total
+    loss = criterion(net(x), y)
+    penalties = []
+    penalties.append(net.head.weight.pow(2).sum())
+    loss += 0.1 * net(x).pow(2).mean()
+    (loss + sum(penalties)).backward()
+    total += loss
+    losses.append(loss)
+
+
+for x, y in loader:
+    update(x, y, losses)
+"""
+
+
+def test_a_sum_of_a_function_s_own_ends_with_its_call() -> None:
+    """`loss += penalty` in a step that a loop calls keeps nothing: to detach the penalty would train without it. A global one does."""
+    code = HEAD + UPDATE
+    lines = code.splitlines()
+
+    assert [lines[one.node.lineno - 1].strip() for one in events_of(code) if one.kind == "kept"] == ["total += loss", "losses.append(loss)"]
