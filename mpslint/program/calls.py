@@ -258,8 +258,9 @@ def _call_symbol(m: Walker, callee: Symbol, receiver: Value | None, arguments: C
 
 def _copied(m: Walker, value: Value, is_deep: bool) -> Value:
     """Return a copy of a value, unless an object in it says itself how it is copied."""
-    found = extend(Reach(), m.store, [value]).seen.values() if not m.methods.isdisjoint(COPYING) else ()
-    own = [method for one in found if isinstance(one, Class) for name in COPYING if isinstance(method := one.lookup(name), Function)]
+    reach = extend(Reach(), m.store, [value] if not m.methods.isdisjoint(COPYING) else [])
+    lost = {one.cls for one in m.store.lost.values() if isinstance(one, Instance) and one.cls is not None} if reach.is_open else ()
+    own = [method for one in (*reach.classes, *lost) for name in COPYING if isinstance(method := one.lookup(name), Function)]
     if not own:
         return copied(value, is_deep)
     effects.not_followed(m, [*own, value])

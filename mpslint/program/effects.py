@@ -23,7 +23,7 @@ from mpslint.facts.values import (
     weakened,
 )
 from mpslint.program.machine import Walker
-from mpslint.program.reach import CHANGING, Reach, extend, names_in, newly_written, text_of_nodes, written_by
+from mpslint.program.reach import CHANGING, Reach, extend, names_in, text_of_nodes, written_beside, written_by
 from mpslint.program.store import CONTENT, Writes
 from mpslint.program.walk import walk
 
@@ -36,19 +36,28 @@ def not_followed(m: Walker, values: Iterable[Value], is_lasting: bool = False) -
     With `is_lasting` it may do so at any time from here on.
     """
     m.store.blind += 1
-    places = written_by(extend(Reach(), m.store, list(values)))
+    _forget_reached(m, Reach(), list(values), is_lasting)
+
+
+def _forget_reached(m: Walker, reach: Reach, values: list[Value], is_lasting: bool = False) -> None:
+    """Forget what code with a reach may write, through some values that it has as well; for good where that `is_lasting`."""
+    extend(reach, m.store, values, m.reach)
+    places = written_beside(reach, m.reach, m.store, is_lasting) if reach.is_open else written_by(reach)
     if is_lasting:
         never_sure_again(m, places)
-        return
-    for place, key, _ in places.values():
-        m.store.forget(place, key)
+    else:
+        for place, key, _ in places.values():
+            m.store.forget(place, key)
+    if reach.is_open:
+        m.store.touched.clear()  # by this only
 
 
 def never_sure_again(m: Walker, writes: Writes) -> None:
     """Something may write these places at any time from here on, as a generator does: nothing is known of them any more."""
     for at, (place, key, _) in writes.items():
-        m.store.volatile[at] = place
-        m.store.forget(place, key)
+        if at not in m.store.volatile:
+            m.store.volatile[at] = place
+            m.store.forget(place, key)
 
 
 def about_to_run(m: Walker, node: ast.For | ast.AsyncFor | ast.While) -> None:
@@ -57,8 +66,7 @@ def about_to_run(m: Walker, node: ast.For | ast.AsyncFor | ast.While) -> None:
     if "effects" not in known:
         known["effects"] = text_of_nodes(list(walk(node)))
     reach = Reach()
-    for place, key, _ in written_by(extend(reach, m.store, names_in(m.store, m.frame, known["effects"], reach))).values():
-        m.store.forget(place, key)
+    _forget_reached(m, reach, names_in(m.store, m.frame, known["effects"], reach))
 
 
 def is_generator(node: FunctionNode) -> bool:
@@ -131,8 +139,7 @@ def change_attribute(m: Walker, name: str, given: Value = UNKNOWN) -> None:
 def call_method(m: Walker, name: str, given: list[Value]) -> None:
     """A method of something unknown is called: that of anything which it may be."""
     if name == "send":  # a generator goes on with what it is given, and may change it whenever it goes on
-        reach = extend(Reach(changes=True, is_vague=True), m.store, list(given))
-        never_sure_again(m, written_by(reach))
+        _forget_reached(m, Reach(changes=True, is_vague=True), list(given), is_lasting=True)
     is_changing = name in CHANGING
     if not is_changing and name not in m.methods:
         return
@@ -160,6 +167,4 @@ def call(m: Walker, given: list[Value]) -> None:
         return
     for value in given:
         m.store.lose(value)
-    for place, key, _ in newly_written(m.reach, m.store).values():
-        m.store.forget(place, key)
-    m.store.touched.clear()
+    _forget_reached(m, Reach(), [UNKNOWN])

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 
-from mpslint.facts.values import DictEntry, Function, Instance, Items, Mapping, OneOf, Symbol, Unknown, Value
+from mpslint.facts.values import Class, DictEntry, Function, Instance, Items, Mapping, OneOf, Symbol, Unknown, Value
 from mpslint.program.effects import not_followed
 from mpslint.program.machine import Walker
 from mpslint.program.operators import WORDS
@@ -77,7 +77,7 @@ def called(m: Walker, values: Iterable[Value], names: frozenset[str]) -> None:
     """Python calls some methods of values, or of what is in them, where they have them: what these write is not known any more."""
     if m.methods.isdisjoint(names | OPERATORS):
         return
-    waiting, seen, found = [(one, names) for one in values], set[int](), list[Value]()
+    waiting, seen, found, of_lost = [(one, names) for one in values], set[int](), list[Value](), set[str]()
     while waiting:
         one, asked = waiting.pop()
         if id(one) in seen:
@@ -88,9 +88,16 @@ def called(m: Walker, values: Iterable[Value], names: frozenset[str]) -> None:
         elif isinstance(one, OneOf):
             waiting += [(inner, asked) for inner in one.values]
         elif isinstance(one, Unknown):  # it may be any object that something unknown may be
-            waiting += [(inner, asked | OPERATORS) for inner in m.store.lost.values() if isinstance(inner, Instance)]
+            of_lost |= (asked | OPERATORS) & m.methods
         elif isinstance(one, Instance) and one.cls is not None:
-            own = [method for name in asked if isinstance(method := one.cls.lookup(name), Function)]
+            own = _methods_of(one.cls, asked)
             found += [*own, one] if own else []
+    for cls, objects in m.store.lost_objects.items() if of_lost else ():
+        own = _methods_of(cls, of_lost)
+        found += [*own, *objects.values()] if own else []
     if found:
         not_followed(m, found)
+
+
+def _methods_of(cls: Class, names: Set[str]) -> list[Value]:
+    return [method for name in names if isinstance(method := cls.lookup(name), Function)]

@@ -43,6 +43,8 @@ class Reach:
 
     lasts: bool = False
     seen: dict[int, Value] = field(default_factory=dict)
+    is_open: bool = False
+    """Whether something unknown is in it: the code gets hold of all that is lost as well."""
     classes: list[Class] = field(default_factory=list)
     done: int = 0
     """How many of these classes were asked for the attributes that are read."""
@@ -98,30 +100,56 @@ def newly_written(reach: Reach, store: Store) -> Writes:
     return new
 
 
-def extend(reach: Reach, store: Store, waiting: list[Value]) -> Reach:
-    """Add all that can be got hold of through some values to a reach, and return it."""
-    while waiting:
+def written_beside(reach: Reach, lost: Reach, store: Store, is_all: bool = False) -> Writes:
+    """Return the places that may be written by code with an open reach, with all that is lost and what that may do.
+
+    Of what lost code may write there, only places of which something may be known since the last time are returned, unless `is_all`.
+    """
+    places = newly_written(lost, store)
+    reach.read |= lost.read
+    asked = lost.asked
+    while new := reach.read - asked:
+        asked = asked | new
+        extend(reach, store, [cls.slots[name] for cls in lost.classes for name in cls.slots.keys() & new], lost)
+    if not is_all:  # the lost code has done what it can do there
+        more = Reach(written=reach.written - lost.written, changes=reach.changes > lost.changes, is_vague=reach.is_vague > lost.is_vague)
+        if more.written or more.changes or more.is_vague:
+            places.update(written_by(more, lost.seen.values()))
+    reach.written |= lost.written
+    reach.changes |= lost.changes
+    reach.is_vague |= lost.is_vague
+    if is_all:
+        reach.outer += lost.outer
+        reach.seen.update(lost.seen)
+    places.update(written_by(reach, [one for at, one in reach.seen.items() if is_all or at not in lost.seen]))
+    return places
+
+
+def extend(reach: Reach, store: Store, waiting: list[Value], lost: Reach | None = None) -> Reach:
+    """Add all that can be got hold of through some values to a reach, and return it; what is lost anyhow is not looked through again."""
+    while True:
         while waiting:
             for one in parts_of(waiting.pop()):
-                if id(one) not in reach.seen:
-                    reach.seen[id(one)] = one
-                    waiting += _below(store, one, reach)
-                    if isinstance(one, Class):
-                        reach.classes.append(one)
-                    if reach.lasts:
-                        store.reached.add(id(one.slots) if isinstance(one, (Instance, Class)) else id(one))
+                if id(one) in reach.seen or (reach.is_open and lost is not None and id(one) in lost.seen):
+                    continue
+                reach.seen[id(one)] = one
+                reach.is_open |= isinstance(one, Unknown)
+                waiting += _below(store, one, reach)
+                if isinstance(one, Class):
+                    reach.classes.append(one)
+                if reach.lasts:
+                    store.reached.add(id(one.slots) if isinstance(one, (Instance, Class)) else id(one))
         new = reach.read - reach.asked
         reach.asked |= new
         for number, cls in enumerate(reach.classes):
             waiting += [cls.slots[name] for name in cls.slots.keys() & (new if number < reach.done else reach.asked)]
         reach.done = len(reach.classes)
-    return reach
+        if not waiting:
+            return reach
 
 
 def _below(store: Store, one: Value, reach: Reach) -> list[Value]:
     """Return what can be got hold of through a value at once."""
-    if isinstance(one, Unknown):
-        return [*store.lost.values()]
     if isinstance(one, Items):
         return list(one.slots.values())
     if isinstance(one, Mapping):

@@ -58,6 +58,8 @@ class Store:
 
     lost: dict[int, Part] = field(default_factory=dict)
     """Lists, dicts, objects and functions that something which is not known may be, with what is in them: it may be written there."""
+    lost_objects: dict[Class, dict[int, Instance]] = field(default_factory=dict)
+    """Those of them that are objects of the program's classes, by their class."""
     holders: dict[int, Part] = field(default_factory=dict)
     """The lost objects by the ids of their slots, and the lost lists and dicts by their own: what is written there is lost as well."""
     reached: set[int | tuple[int, Any]] = field(default_factory=set)
@@ -81,6 +83,8 @@ class Store:
             self.lost[id(part)] = part
             self.newly_reached.append(part)
             if isinstance(part, Instance):
+                if part.cls is not None:
+                    self.lost_objects.setdefault(part.cls, {})[id(part)] = part
                 self.holders[id(part.slots)] = part
                 for inner in (part.slots if part.cls is not None else part.written_slots()).values():
                     waiting += parts_of(inner)
@@ -93,6 +97,8 @@ class Store:
         """What was made since a count, and lost only after some others were, was never there: the walk that made it is thrown away."""
         for at, part in [(at, part) for at, part in self.lost.items() if at not in before and part.born >= since]:
             del self.lost[at]
+            if isinstance(part, Instance) and part.cls is not None:
+                del self.lost_objects[part.cls][at]
             self.holders.pop(id(part.slots) if isinstance(part, Instance) else at, None)
 
     def lose_inside(self, values: Sequence[Value], is_whole: bool = False) -> None:
@@ -179,14 +185,15 @@ class Store:
             self.write(place, key, value)
 
     def forget(self, place: Place, key: Any, unknown: Value = UNKNOWN) -> None:
-        """Write that nothing is known of a place."""
+        """Write that nothing is known of a place. What an object may have been given it may have on every path: that is never undone."""
         old = value_at(place, key)
+        if old is unknown or old is MAYBE or (isinstance(old, DictEntry) and old.value is unknown):
+            return
+        if old is MISSING and isinstance(place, dict) and not isinstance(place, Names):
+            place[key] = MAYBE
+            return
         self.lose(old)
-        if isinstance(place, dict):
-            is_known = old is not unknown and old is not MAYBE and not (isinstance(old, DictEntry) and old.value is unknown)
-        else:
-            is_known = bool(old[0]) or not old[1] or place.each is not None
-        if is_known:
+        if isinstance(place, dict) or old[0] or not old[1] or place.each is not None:
             self.put(place, key, unknown_for(place, old, unknown))
         if isinstance(place, Mapping) and place.owner is not None:
             for name in [name for name in place.owner.slots if isinstance(name, str)]:
