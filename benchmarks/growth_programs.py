@@ -216,6 +216,16 @@ CASES = (
     Case(
         "dictionaries, each of the one before", chain("d# = {**d@, 'k#': #}", f"{HEAD}d0 = {{}}\n", "TrainingArguments('out', **d#)\n"), 150
     ),
+    Case(
+        "something unknown beside objects",
+        lines(
+            "held.append(C())\nif held[a]:\n    x = held[a] + #",
+            f"{HEAD}import sys\nheld, a = [], len(sys.argv)\n"
+            "class C:\n    def __len__(self):\n        self.n = self.n + 1\n        return 1\n"
+            "    def __add__(self, other):\n        self.m = other\n        return other\n",
+        ),
+        200,
+    ),
     Case("f-strings, each of the one before twice", chain("a# = f'{a@}{a@}'", f"{HEAD}a0 = 'x'\n", "TrainingArguments(a#)\n"), 400),
     Case("texts, times", chain("a# = a@ * 10", f"{HEAD}a0 = 'x'\n", "TrainingArguments(a#)\n"), 400),
     Case("notebook, functions", notebook("def f#(x):\n    return x.cuda()\nf#(model)"), 500, "case.ipynb"),

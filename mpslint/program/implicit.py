@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Set
 
-from mpslint.facts.values import Class, DictEntry, Function, Instance, Items, Mapping, OneOf, Symbol, Unknown, Value
+from mpslint.facts.values import UNKNOWN, Class, DictEntry, Function, Instance, Items, Mapping, OneOf, Symbol, Unknown, Value
 from mpslint.program.effects import not_followed
 from mpslint.program.machine import Walker
 from mpslint.program.operators import WORDS
@@ -78,6 +78,7 @@ def called(m: Walker, values: Iterable[Value], names: frozenset[str]) -> None:
     if m.methods.isdisjoint(names | OPERATORS):
         return
     waiting, seen, found, of_lost = [(one, names) for one in values], set[int](), list[Value](), set[str]()
+    methods: dict[tuple[Class, frozenset[str]], list[Value]] = {}
     while waiting:
         one, asked = waiting.pop()
         if id(one) in seen:
@@ -90,11 +91,13 @@ def called(m: Walker, values: Iterable[Value], names: frozenset[str]) -> None:
         elif isinstance(one, Unknown):  # it may be any object that something unknown may be
             of_lost |= (asked | OPERATORS) & m.methods
         elif isinstance(one, Instance) and one.cls is not None:
-            own = _methods_of(one.cls, asked)
-            found += [*own, one] if own else []
+            if (one.cls, asked) not in methods:
+                methods[one.cls, asked] = _methods_of(one.cls, asked & m.methods)
+            found += [*methods[one.cls, asked], one] if methods[one.cls, asked] else []
     for cls, objects in m.store.lost_objects.items() if of_lost else ():
         own = _methods_of(cls, of_lost)
-        found += [*own, *objects.values()] if own else []
+        if own:  # something unknown in what is lost may be any of these objects again
+            found += [*own, UNKNOWN] if m.reach.is_open else [*own, *objects.values()]
     if found:
         not_followed(m, found)
 
