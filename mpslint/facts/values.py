@@ -287,12 +287,23 @@ class Class:
         return next((cls.nested[name] for cls in self.lineage() if name in cls.nested), None)
 
     def above(self, name: str) -> Value | None:
-        """Return an attribute of the bases in the file, or None."""
-        return next((cls.slots[name] for cls in self.lineage()[1:] if name in cls.slots), None)
+        """Return an attribute of the bases in the file, or None; unknown where other bases may have taken their place."""
+        if BASES in self.slots:
+            return MAYBE
+        return _looked_up(self.lineage()[1:], name)
 
     def lookup(self, name: str) -> Value | None:
-        """Return an attribute of the class or of its bases in the file, or None."""
-        return next((cls.slots[name] for cls in (self.lineage() if self.bases else (self,)) if name in cls.slots), None)
+        """Return an attribute of the class or of its bases in the file, or None; unknown where other bases may have taken their place."""
+        return _looked_up(self.lineage() if self.bases else (self,), name)
+
+
+def _looked_up(lineage: Sequence[Class], name: str) -> Value | None:
+    for cls in lineage:
+        if name in cls.slots:
+            return cls.slots[name]
+        if BASES in cls.slots:
+            return MAYBE
+    return None
 
 
 @record(frozen=True, slots=True, eq=False)
@@ -315,6 +326,8 @@ UNKNOWN = Unknown()
 LATER: Slots = {}
 """The content of what an iterator goes through, where each of its items is worked out only when it is asked for."""
 LOOP = Unknown("loop")
+BASES = "__bases__"
+"""The attribute of a class that nothing has asked about unless the program writes it."""
 MAYBE = Unknown("another path")
 """What an attribute is that only some paths set."""
 RAISED = Unknown("raised")

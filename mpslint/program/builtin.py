@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from mpslint.facts.joined import join, join_all, truth
 from mpslint.facts.values import (
+    BASES,
     MAYBE,
     UNKNOWN,
     Bound,
@@ -140,7 +141,7 @@ def _isinstance(value: Value, asked: Value, node: ast.Call) -> Value:
     kinds = asked.values() if isinstance(asked, Items) and not asked.open else [asked]
     if isinstance(value, Instance) and value.cls is not None and all(isinstance(kind, Class) for kind in kinds):
         lineage = value.cls.lineage()
-        return Known(any(kind is one for kind in kinds for one in lineage), node)
+        return UNKNOWN if value.cls.lookup(BASES) is not None else Known(any(kind is one for kind in kinds for one in lineage), node)
     types = [_type_of(kind) for kind in kinds]
     own = _container_of(value)
     if not own or own in ("iterator", "range", "slice") or None in types:
@@ -187,6 +188,8 @@ def _super(m: Walker, given: Sequence[Value]) -> Value:
     parameters = [*function.node.args.posonlyargs, *function.node.args.args] if function is not None else []
     own = given[1] if len(given) == 2 else next((m.frame.slots.get(one.arg) for one in parameters), None)
     before = given[0] if given else function.cls if function is not None else None
+    if isinstance(before, Class) and before.lookup(BASES) is not None:
+        before = None
     if isinstance(own, Class) and isinstance(before, Class) and not any(isinstance(one, Class) for one in _classes_after(own, before)):
         return next(iter(_classes_after(own, before)), Symbol("builtins.object"))
     if not isinstance(own, Instance) or not isinstance(before, Class):

@@ -12,6 +12,7 @@ from mpslint.facts.copied import copied
 from mpslint.facts.joined import same, with_attribute
 from mpslint.facts.uses import BY_NAME
 from mpslint.facts.values import (
+    BASES,
     UNKNOWN,
     Argument,
     Bound,
@@ -288,6 +289,10 @@ def instantiate(m: Walker, cls: Class, arguments: CallArguments, node: ast.Call 
     """Return a new object of a class of the program; its constructor is followed, its dataclass fields are filled."""
     if m.platform.enumerations.intersection(cls.outside_bases()):
         return _member_of(cls, arguments)
+    if cls.lookup(BASES) is not None:
+        effects.not_followed(m, [cls, *arguments.all])
+        m.store.lose(cls)
+        return UNKNOWN
     if (made := _made_otherwise(m, cls, arguments, node)) is not None and not (isinstance(made, Instance) and made.cls is cls):
         return made
     attributes = [cls.lookup(name) for own in cls.lineage() for name in own.slots]

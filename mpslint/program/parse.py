@@ -11,9 +11,13 @@ from typing import Any
 
 from mpslint.core.finding import Span
 from mpslint.core.record import record
+from mpslint.program.walk import children
 from mpslint.source.document import Cell, Document, Unread
 
 _TOP_IMPORT = re.compile(r"^(?:from[ \t]+[\w.]+[ \t]+import[ \t]+(?:\([^()]*\)|[^\n(;]+)|import[ \t]+[^\n(;]+)", re.MULTILINE)
+_PRIVATE = re.compile(r"\b__(?!\w*__\b)\w")
+_NAMING = ("id", "attr", "name", "arg", "asname")
+"""The fields of nodes that hold a name."""
 PARSER_ERRORS = (SyntaxError, ValueError, RecursionError, MemoryError)
 _NOT_NEWER = "Missing parentheses in call"
 """How Python's message about a program begins that is written for Python 2: no newer syntax makes it right."""
@@ -40,6 +44,13 @@ def parse_program(document: Document, text: str, lines_above: int = 0) -> Parsed
 
     `lines_above` are the lines before it in the joined text of a run; a notebook has none.
     """
+    parsed = _parsed(document, text, lines_above)
+    if _PRIVATE.search(text):
+        _name_private(parsed.body)
+    return parsed
+
+
+def _parsed(document: Document, text: str, lines_above: int) -> Parsed:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         if document.is_unordered:
@@ -54,6 +65,25 @@ def parse_program(document: Document, text: str, lines_above: int = 0) -> Parsed
             if not document.cells or not _crosses_cells(document, body):
                 return Parsed(body)
         return _parse_cells(document, text)
+
+
+def _name_private(body: list[ast.stmt]) -> None:
+    """Give the private names in classes (`self.__size`) the class's own, as Python does when it compiles them."""
+    waiting: list[tuple[ast.AST, str]] = [(one, "") for one in body]
+    while waiting:
+        node, owner = waiting.pop()
+        known = vars(node)
+        if owner:
+            own = {field: f"_{owner}{name}" for field in _NAMING if _is_private(name := known.get(field))}
+            known.update({} if isinstance(node, ast.alias) and "name" in own else own)
+            if isinstance(node, (ast.Global, ast.Nonlocal)):
+                node.names = [f"_{owner}{name}" if _is_private(name) else name for name in node.names]
+        within = set(map(id, node.body)) if isinstance(node, ast.ClassDef) else ()
+        waiting += [(one, node.name.lstrip("_") if id(one) in within else owner) for one in children(node)]  # type: ignore[attr-defined]
+
+
+def _is_private(name: object) -> bool:
+    return isinstance(name, str) and name[:2] == "__" and name[-2:] != "__"
 
 
 def _may_be_newer(error: BaseException) -> bool:

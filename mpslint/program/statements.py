@@ -127,10 +127,12 @@ def _class(m: Walker, node: ast.ClassDef) -> bool:
     m.frame = m.new_frame(before)
     m.frame.is_class = True
     try:
-        execute(m, node.body)
+        leaves = execute(m, node.body)
         slots = m.frame.slots
     finally:
         m.frame = before
+    if leaves:
+        return True
     annotated, kinds = fields.names_of_fields(m, node.body)
     keywords = {one.arg or "": m.value(one.value) for one in node.keywords}
     makers = [one for one in keywords.values() if isinstance(one, Class)]

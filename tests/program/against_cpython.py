@@ -11,6 +11,7 @@ import builtins
 import contextlib
 import functools
 import importlib
+import inspect
 import random
 import signal
 import sys
@@ -80,9 +81,12 @@ MODULES = _fake_modules()
 
 def _stack(frame: FrameType | None) -> Place:
     spots: list[Spot] = []
+    is_in_class = False
     while frame is not None:
         if frame.f_code.co_filename == PROGRAM:
-            spots.append((frame.f_lineno, *_columns(frame)))
+            if not is_in_class:  # the frame around the body of a class is at its statement, which is no call
+                spots.append((frame.f_lineno, *_columns(frame)))
+            is_in_class = not frame.f_code.co_flags & inspect.CO_OPTIMIZED
         frame = frame.f_back
     return tuple(reversed(spots))
 

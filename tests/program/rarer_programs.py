@@ -24,6 +24,7 @@ class RarerWriter(WiderWriter):
         self.left -= 1
         writers = (self.ordered, self.descriptor, self.fields, self.members, self.told, self.left_early, self.refused, self.container)
         writers += (self.class_body, self.made_by_call, self.decorated, self.entered, self.partial, self.own_copy, self.scopes, self.items)
+        writers += (self.private, self.other_bases)
         self.random.choice(writers)(scope)
 
     def write(self, text: str) -> None:
@@ -226,6 +227,64 @@ class RarerWriter(WiderWriter):
         self.write(
             f"{b} = {b}[0] if isinstance({b}, list) else {b}\n{b}.xs.append({self.number(scope, 3)})\nprobe(len({a}.xs))\nprobe({a} is {b})"
         )
+
+    def private(self, scope: Scope) -> None:
+        """Write a class and one that derives from it, with private names that are the same as they are written."""
+        base, cls, o = self.new("_B"), self.new("K"), self.new("k")
+        for name, above in ((base, ""), (cls, f"({base})")):
+            self.write(
+                f"class {name}{above}:\n    __x = {self.random.randint(0, 3)}\n    def __init__(self, __v={self.number(scope, 3)}):\n        "
+                f"{self.pick('super().__init__(4)', 'pass') if above else 'pass'}\n        {self.pick('self.__x = __v', 'self.__y = __v', 'self.x = self.__x')}\n"
+                f"    def {self.pick('see', '__see', name + '_see')}(self): return self.__x\n    def out(self): return self.{self.pick('see', '__see')}()"
+            )
+        self.line(f"{o} = {cls}({self.pick('', '5')})")
+        if self.chance(0.4):
+            self.line(self.pick(f"{o}.__x = 7", f"{o}._{cls}__x = 8", f"setattr({o}, '_' + {base[1:]!r} + '__x', 9)", f"del {o}.__x"))
+        for seen in (
+            f"{o}.out()",
+            f"{o}.see()",
+            f"{o}.{cls}_see()",
+            f"hasattr({o}, '_{base[1:]}__x')",
+            f"{o}._{cls}__x",
+            f"hasattr({o}, '__x')",
+        ):
+            self.write(f"try:\n    probe({seen})\nexcept AttributeError:\n    probe(0)")
+
+    def other_bases(self, scope: Scope) -> None:
+        """Write a class that is given other bases."""
+        a, b, c, d, o, f = (self.new(one) for one in "ABCDof")
+        for name in (a, b):
+            inner = self.pick(
+                "x = 1", "x = 2", "def __init__(self): self.x = 3", "def __len__(self): return 4", f"y = {self.number(scope, 3)}"
+            )
+            self.write(f"class {name}:\n    {inner}\n    def f(self): return '{name}'")
+        self.write(f"class {c}({a}):\n    def g(self): return {self.pick('super().f()', 'self.f()', '1')}\nclass {d}({c}):\n    z = 1")
+        self.write(
+            f"{o} = {self.pick(c, d)}()\ndef {f}():\n    {self.pick(f'{c}.__bases__ = ({b},)', f'setattr({c}, {chr(39)}__bases__{chr(39)}, ({b}, {a}))')}"
+        )
+        self.write(
+            self.pick(
+                f"{f}()",
+                f"if unknown():\n    {f}()",
+                f"for one in [1, 2]:\n    {f}()",
+                f"list(map(lambda _: {f}(), [1]))",
+                f"unknown() and {f}()",
+            )
+        )
+        for seen in (
+            f"{o}.f()",
+            f"{o}.g()",
+            f"{o}.x",
+            f"{c}.x",
+            f"{c}().f()",
+            f"isinstance({o}, {a})",
+            f"hasattr({o}, 'y')",
+            f"len({o})",
+            f"{o}.z",
+            f"vars({d}())",
+        ):
+            if self.chance(0.5):
+                self.write(f"try:\n    probe({seen})\nexcept (AttributeError, TypeError):\n    probe(0)")
 
     def scopes(self, scope: Scope) -> None:
         """Write names that functions, classes and comprehensions see, or don't."""

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.program.against_cpython import compare
+from tests.program.against_cpython import compare, shown, walked
 from tests.program.stateful_programs import program
 
 BY_HAND = (Path(__file__).parent / "by_hand.txt").read_text(encoding="utf-8").split("===\n")
@@ -103,3 +103,10 @@ def test_what_follows_a_finally_knows_that_its_block_reached_its_end(end: str) -
     found = compare(f"n = 1\ntry:\n    print(n)\n    n = 2\nfinally:\n    {end}\nprobe(n)\n")
 
     assert (found.false, found.unknown) == ([], 0)
+
+
+def test_a_class_whose_body_raises_is_not_made() -> None:
+    """What follows the class in its `try` block is not reached."""
+    said = walked("n = 1\ntry:\n    class C:\n        [].pop()\n    n = 2\nexcept IndexError:\n    n += 5\nprobe(n)\n")
+
+    assert [[shown([one]) for one in values] for values in said.values()] == [["6"]]
