@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from mpslint.checks._tensor_given import Asked, is_given
-from mpslint.checks._trained import is_only_run
 from mpslint.checks.late_variable import is_in_force
 from mpslint.core.finding import RuleError
 from mpslint.core.knowledge import platform_data, rules_folder
@@ -23,6 +22,7 @@ from mpslint.rule.autograd import has_gradients
 from mpslint.rule.judge import Match, calls
 from mpslint.rule.reader import RuleReader
 from mpslint.rule.rule import Condition
+from mpslint.rule.trained import is_only_run
 from mpslint.settings.evidence import Evidence
 from mpslint.target.packages import newest_versions
 from mpslint.tensors.kinds import load_kinds

@@ -7,8 +7,8 @@ from typing import Any
 
 from mpslint.checks.model_too_large import parameters_of
 from mpslint.rule.judge import Match
+from mpslint.rule.trained import is_quantised
 from mpslint.settings.evidence import Evidence
-from mpslint.settings.families import load_families
 from mpslint.settings.gather import behind
 from mpslint.settings.setting import Setting
 from mpslint.settings.translate import bound_arguments
@@ -28,15 +28,12 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
                 found = said.get("model.device_map")
                 if found is None or found.span is None or not _is_one_of(found, options["maps"]):
                     continue
-                bits = said.get("model.bits")
-                if "quantization_config" in loaded.call.keywords or (bits is not None and not (bits.is_known and bits.constant is None)):
+                if is_quantised(loaded):
                     continue  # quantised weights have to be placed as they are loaded
                 weights = said.get("precision.weights")
                 if "weights" in options and (weights is None or not _is_one_of(weights, options["weights"])):
                     continue
                 name = said.get("model.name")
-                if name is not None and name.is_known and load_families().is_quantised(str(name.constant)):
-                    continue
                 size = parameters_of(str(name.constant)) if name is not None and name.is_known else None
                 if size is not None and size <= options.get("fits", 0):
                     continue

@@ -21,6 +21,7 @@ from mpslint.rule.comparisons import call_holds, combined, compare_all, fits_any
 from mpslint.rule.events import call_of, events_for
 from mpslint.rule.guards import is_caught_beside, is_guarded, on_every_way
 from mpslint.rule.rule import Condition, Rule
+from mpslint.rule.trained import is_trained_as
 from mpslint.rule.ways import is_reached, makes_another
 from mpslint.settings.arguments import exists
 from mpslint.settings.evidence import Evidence
@@ -300,6 +301,7 @@ _SUBJECTS: dict[str, Callable[[Condition, Evidence], Iterator[Match]]] = {
     "event": _events,
     "role": _nowhere,
     "trains": _nowhere,
+    "trained": _nowhere,
     "chooses_device": _nowhere,
     "mentions": _nowhere,
     "chip": _nowhere,
@@ -313,6 +315,9 @@ _SUBJECTS: dict[str, Callable[[Condition, Evidence], Iterator[Match]]] = {
 def _holds(condition: Condition, match: Match, evidence: Evidence) -> bool:
     """Return whether a condition other than the first holds for the run that a place belongs to."""
     subject = condition.subject
+    if subject == "setting" and condition.options.get("elsewhere"):
+        others = (setting for one in evidence.file_plans.matched for setting in one.settings if setting.name in condition.names)
+        return any(one.node is not match.node and setting_holds(one, condition) for one in others)
     if subject == "setting":
         return any(_holds_for(name, condition, match) for name in condition.names) or _calls_instead(condition, match, evidence)
     if subject in ("product", "ratio"):
@@ -323,6 +328,9 @@ def _holds(condition: Condition, match: Match, evidence: Evidence) -> bool:
         context = match.context or (match.call.context if match.call is not None else None)
         trains = evidence.trains and not (context is not None and lacks_gradients(context))
         return trains is (condition.names[0].lower() == "true")
+    if subject == "trained":
+        is_so = match.setting is not None and is_trained_as(match.setting, evidence, condition.options)
+        return is_so is (condition.names[0].lower() == "true")
     if subject == "chooses_device":
         return evidence.has_device_chooser is (condition.names[0].lower() == "true")
     if subject == "program":

@@ -4,6 +4,7 @@ The vocabulary of `when` and `unless` is closed. Each condition is a mapping wit
 
     {setting: precision.mixed, is: fp16}              a canonical setting of a run
     {setting: evaluation.metrics, is: true, of: trainer, or_calls: [predict]}   or a method of the run's Trainer is called
+    {setting: precision.weights, is: float16, options: {elsewhere: true}}   or another place of the program says it, too
     {product: [batch.train, length.source], at_least: 16384}
     {ratio: [batch.eval, batch.train], above: 1}
     {call: torch.cuda.amp.autocast}                   a call, by qualified name (`*` is any part)
@@ -13,6 +14,7 @@ The vocabulary of `when` and `unless` is closed. Each condition is a mapping wit
     {handler: torch.cuda.OutOfMemoryError}            an `except` clause
     {import: xformers}                                an import
     {role: trainer}  {trains: true}  {mentions: mps}  about the whole file
+    {trained: true}                                   a Trainer or an optimizer gets the model whose weights have the dtype of the setting
     {chooses_device: true}                            a Trainer or the like of the file moves the model to the Mac's GPU by itself
     {chip: [m1, m2]}                                  which Mac the Target is
     {mentions: mps, options: {later: true}}           about the file below the place that the first of `when` finds
@@ -78,6 +80,7 @@ SUBJECTS = (
     "import",
     "role",
     "trains",
+    "trained",
     "chooses_device",
     "mentions",
     "chip",

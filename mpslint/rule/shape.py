@@ -35,7 +35,7 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
         ),
         (bool,),
     ),
-    **dict.fromkeys(("written", "missing", "direct", "settled", "trains", "chooses_device", "program"), (bool,)),
+    **dict.fromkeys(("written", "missing", "direct", "settled", "trains", "trained", "chooses_device", "program"), (bool,)),
     **dict.fromkeys(("setting", "product", "ratio", "call", "method", "environment", "handler", "import", "role", "mentions"), NAMES),
     **dict.fromkeys(("chip", "runs_on", "plan", "roles", "styles", "imports", "does", "or_calls"), NAMES),
     **dict.fromkeys(("at_least", "at_most", "above", "below"), NUMBER),
