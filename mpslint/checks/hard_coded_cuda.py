@@ -11,10 +11,9 @@ from operator import itemgetter
 from typing import Any
 
 from mpslint.checks._device_name import device_name
-from mpslint.checks._stateless import is_stateless
 from mpslint.core.finding import Edit, Related, Span
 from mpslint.core.knowledge import platform_data
-from mpslint.facts.values import Argument, Call, Context, DictEntry, Guard, Instance, Known, Symbol, any_guard, is_weak, origin_of
+from mpslint.facts.values import Argument, Call, Context, DictEntry, Guard, Instance, Known, Symbol, Value, any_guard, is_weak, origin_of
 from mpslint.facts.values import Mapping as DictValue
 from mpslint.program.walk import walk
 from mpslint.rule.guards import is_caught
@@ -23,6 +22,8 @@ from mpslint.rule.one_process import is_of_one_process
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.short import as_on
 from mpslint.settings.spelling import WrittenSetting, quote_of
+from mpslint.tensors.traits import is_module
+from mpslint.tensors.weights import has_weights
 
 SPEAKS_OF_CUDA = re.compile(r"cuda|gpu|nccl|triton", re.IGNORECASE)
 """Functions, classes and decorators of such a name are for machines with CUDA."""
@@ -67,6 +68,11 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
             yield replace(_constant(evidence, use, given, _raised(use, its_role)), context=call.context)
 
 
+def _holds_nothing(value: Value | None) -> bool:
+    """Return whether a value is certainly a module without weights and buffers, such as most losses: moving one can't raise."""
+    return isinstance(value, Instance) and is_module(value) and not has_weights(value)
+
+
 def _raised(call: Call, role: str) -> str:
     """Return what a call in a role raises for CUDA."""
     raises = platform_data("cuda")["devices"]["raises"]
@@ -83,7 +89,7 @@ def _given_cuda(evidence: Evidence, table: Mapping[str, Any]) -> Iterator[tuple[
     roles = {id(matched.call): matched for matched in evidence.file_plans.matched}
     for call in evidence.facts.calls:
         matched = roles.get(id(call))
-        if matched is not None and matched.pattern.role == "placement" and is_stateless(call.receiver):
+        if matched is not None and matched.pattern.role == "placement" and _holds_nothing(call.receiver):
             continue
         if matched is not None and matched.pattern.sets.get("device.name") == "cuda":
             if not _follows_another(call) and _places_something(call, table["arguments"]):

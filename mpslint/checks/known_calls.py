@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import functools
-import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import field, replace
 from pathlib import Path
@@ -16,7 +15,7 @@ from mpslint.core.finding import RuleError
 from mpslint.core.knowledge import platform_data, rules_folder
 from mpslint.core.record import record
 from mpslint.core.versions import VersionRange, corners, format_version
-from mpslint.facts.values import Call, Instance, Known, Value, alternatives_of
+from mpslint.facts.values import UNKNOWN, Call, Instance, Known, Value, alternatives_of
 from mpslint.program.walk import walk
 from mpslint.rule.autograd import has_gradients
 from mpslint.rule.judge import Match, calls
@@ -27,10 +26,9 @@ from mpslint.settings.evidence import Evidence
 from mpslint.target.packages import newest_versions
 from mpslint.tensors.kinds import load_kinds
 from mpslint.tensors.signatures import load_signatures
-from mpslint.tensors.traits import PLACE, devices_of, is_tensor, joined_trait, trait
+from mpslint.tensors.traits import PLACE, devices_of, is_module, is_tensor, joined_trait, trait
 
 _LEAVES = frozenset({"item", "tolist", "numpy", "float", "int", "len", "size", "shape", "bool", "str", "cpu", "device"})
-_ON_CPU = re.compile(r"\.cpu\(\)|['\"]cpu['\"]")
 _KEYS = {
     "call",
     "method",
@@ -47,7 +45,6 @@ _KEYS = {
     "op",
     "unless_made_by",
     "unless_moved",
-    "written",
     "untrained",
     "asks",
     "given",
@@ -73,8 +70,6 @@ class KnownCall:
     """Not for a first argument, of the call or of all calls of the module that it makes, that a call of one of these made."""
     unless_moved: bool = False
     """Not where the program moves what the call returns."""
-    written: re.Pattern[str] | None = None
-    """Only where an argument, or what a name among them was assigned in the same function, reads so."""
     untrained: bool = False
     """Only calls of a model on the Mac's GPU that the program doesn't train: of one that it does another entry speaks."""
     asks: tuple[str, ...] = ()
@@ -119,7 +114,8 @@ def _lies_on_gpu(call: Call) -> bool:
 
 def _is_meant(entry: KnownCall, call: Call, evidence: Evidence) -> bool:
     """Return whether a call is where the entry asks for it, and is not given what was moved to the CPU for it."""
-    if not entry.inside and _is_on_cpu(call):
+    uses = _uses(call, evidence)
+    if any(map(_is_on_cpu, uses or [call])):
         return False
     if entry.inside and not (_is_on_gpu(call) or any(getattr(function, "name", "") in entry.inside for function in call.context.functions)):
         return False
@@ -127,16 +123,11 @@ def _is_meant(entry: KnownCall, call: Call, evidence: Evidence) -> bool:
         return False
     if entry.asks and not _asks_for(call, *entry.asks):
         return False
-    if entry.written is not None and not any(entry.written.search(text) for text in _texts_given(call)):
-        return False
-    uses = _uses(call, evidence)
     given = [value for use in uses or [call] if entry.unless_made_by and use.arguments for value in alternatives_of(use.arguments[0].value)]
     if given and all(isinstance(value, Instance) and value.name in entry.unless_made_by for value in given):
         return False
-    if entry.unless_moved and any(one.receiver is call.result for move in ("to", "cuda") for one in evidence.calls_of_method.get(move, ())):
-        return False
-    uses = [call, *(other for other in evidence.facts.calls if other.name == f"{call.name}.__call__")]
-    return not any(_ON_CPU.search(ast.unparse(argument)) for use in uses for argument in use.node.args)
+    moves = (one for move in ("to", "cuda") for one in evidence.calls_of_method.get(move, ()))
+    return not entry.unless_moved or all(one.receiver is not call.result for one in moves)
 
 
 def _as_methods(entry: KnownCall, evidence: Evidence) -> Iterator[Match]:
@@ -161,16 +152,16 @@ def _is_on_gpu(call: Call) -> bool:
 
 
 def _is_on_cpu(call: Call) -> bool:
-    """Return whether every tensor that a call is given is certainly on the CPU."""
-    places = [devices_of(joined_trait(one, PLACE)) for one in _given(call) if is_tensor(one)]
-    return bool(places) and all(one == {load_kinds().default_place} for one in places)
+    """Return whether the first tensor that a call is given is certainly on the CPU, where it's computed for that."""
+    first = next((one for one in _given(call) if not is_module(one) and trait(one, PLACE) is not UNKNOWN), None)
+    return first is not None and devices_of(joined_trait(first, PLACE)) == {load_kinds().default_place}
 
 
 def _given(call: Call) -> Iterator[Value]:
     """Yield what a call is given, and what it is a method of."""
-    yield from (one.value for one in (*call.arguments, *call.keywords.values()))
     if call.receiver is not None:
         yield call.receiver
+    yield from (one.value for one in (*call.arguments, *call.keywords.values()))
 
 
 def _is_gpu_tensor(value: Value) -> bool:
@@ -229,16 +220,6 @@ def _is_run_on_mps(model: Value | None, evidence: Evidence) -> bool:
     return any("mps" in str(value) for s in named for value in s.constants) if named else evidence.has_device_chooser
 
 
-def _texts_given(call: Call) -> Iterator[str]:
-    """Yield the arguments of a call as they are written, and what is assigned to those that are names, in the call's own function."""
-    given = [*call.node.args, *(keyword.value for keyword in call.node.keywords)]
-    yield from map(ast.unparse, given)
-    names = {node.id for node in given if isinstance(node, ast.Name)}
-    for node in walk(call.context.functions[-1]) if names and call.context.functions else ():
-        if isinstance(node, ast.Assign) and any(isinstance(target, ast.Name) and target.id in names for target in node.targets):
-            yield ast.unparse(node.value)
-
-
 def _has_backward(call: Call) -> bool:
     """Return whether gradients may go back through a call: autograd is on, and its result is not only taken off the graph."""
     if not has_gradients(call.context):
@@ -294,7 +275,6 @@ def load_table(name: str) -> tuple[KnownCall, ...]:
                 tuple(platform_data(file)["inside"]) if row.get("inside") else (),
                 tuple(row.get("unless_made_by", ())),
                 bool(row.get("unless_moved", False)),
-                re.compile(row["written"]) if "written" in row else None,
                 bool(row.get("untrained", False)),
                 tuple(row.get("asks", ())),
                 {name: {what: reader.comparisons(one, key) for what, one in asked.items()} for name, asked in row.get("given", {}).items()},

@@ -7,7 +7,7 @@ import sys
 
 from mpslint.facts.events import Certainty, Operand, TensorEvent
 from mpslint.facts.joined import join_all
-from mpslint.facts.values import UNKNOWN, Argument, Class, Instance, Items, Known, Symbol, Value, weakened
+from mpslint.facts.values import CHILD, UNKNOWN, Argument, Class, Instance, Items, Known, Symbol, Value, weakened
 from mpslint.tensors import loaders
 from mpslint.tensors.arguments import Arguments
 from mpslint.tensors.graphs import differentiate
@@ -15,7 +15,7 @@ from mpslint.tensors.kinds import load_kinds
 from mpslint.tensors.libraries import for_device, place
 from mpslint.tensors.meet import meet, met, name_device, note, note_unfollowed, note_use, wide
 from mpslint.tensors.methods import asked, moved
-from mpslint.tensors.modules import call_module, make_module, register, set_all, weights_of
+from mpslint.tensors.modules import call_module, make_module, register, set_all, sorted_children, weights_of
 from mpslint.tensors.signatures import load_signatures
 from mpslint.tensors.state import default_place, set_default
 from mpslint.tensors.traits import (
@@ -191,6 +191,9 @@ def _method(m: Machine, receiver: Instance, method: str, arguments: Arguments, n
                 m.store.change(content, dict(content.slots), True, join_all([content.each or UNKNOWN, added]))
             else:
                 m.store.change(content, {**content.slots, len(content.slots): added}, False)
+            return receiver
+        if method in kinds.adding and positional and (own := load_signatures().get(receiver.name)) is not None and own.inside:
+            m.store.write(receiver.slots, (CHILD, len(sorted_children(receiver))), positional[-1].value)
             return receiver
         if method in kinds.registering and len(positional) > kinds.registering[method]:
             register(m, receiver, positional[0].value, positional[kinds.registering[method]].value)

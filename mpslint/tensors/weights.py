@@ -18,6 +18,7 @@ from mpslint.tensors.traits import (
     is_module,
     is_tensor,
     joined_trait,
+    layer_below,
     trait,
     typed,
 )
@@ -61,7 +62,11 @@ def weights_by(module: Instance, way: str, made: Instance) -> Instance:
 def has_weights(module: Instance, above: frozenset[int] = frozenset()) -> bool:
     """Return whether a module, or one within it, has or may have parameters or buffers."""
     held = [part for _, one in children(module) for part in elements_of(one) if id(part) not in above]
-    own = load_signatures().get(module.name)
+    own = load_signatures().get(module.name) or layer_below(module.cls)
+    call = module.call
+    if own is not None and own.registered and call is not None:
+        given = {**dict(zip(own.parameters, call.arguments, strict=False)), **call.keywords}
+        held += [given[name].value for name in own.registered if name in given and is_tensor(given[name].value)]
     if not is_without_weights(module) or (own is not None and own.inside and not held):
         return True
     inside = above | {id(module)}
