@@ -361,6 +361,7 @@ def _yielded(m: Walker, node: ast.Yield | ast.YieldFrom) -> Value:
     if node.value is not None:
         value = m.value(node.value)
         m.store.lose(value)
+        m.yields.append(value if isinstance(node, ast.Yield) else UNKNOWN)
         if isinstance(node, ast.YieldFrom) and not m.is_silent:
             m.facts.iterated.append((value, m.context))
     return UNKNOWN

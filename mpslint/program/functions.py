@@ -28,6 +28,7 @@ from mpslint.program import commands, config_files, effects
 from mpslint.program.exits import Departure, Exit, Raised, cut, marks
 from mpslint.program.machine import DEEPEST_CALL, Walker
 from mpslint.program.walk import assigning
+from mpslint.tensors.loaders import generated
 
 MOST_KEPT = 128  # results that a function keeps which says nothing else
 DEEPEST_SETTINGS = 3
@@ -128,6 +129,7 @@ def _walk(
     ways = marks(m)
     if is_later:
         m.store.begin()
+        yielded, m.yields = m.yields, []
     outer = m.context
     m.context = outer.entered(function.node, function.decorators, is_called, node)
     try:
@@ -136,12 +138,12 @@ def _walk(
         result = _body_result(m, function.node)
         if is_later:
             m.store.lose(result)
-            result = UNKNOWN
+            result = generated(m.yields)
         return result
     finally:
         m.frame, m.context = before, outer
         if is_later:
-            m.is_dead = False
+            m.is_dead, m.yields = False, yielded
             cut(m, ways)
             written = m.store.undo()
             effects.never_sure_again(m, {at: one for at, one in written.items() if one[0] is not frame.slots})

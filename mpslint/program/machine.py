@@ -138,6 +138,8 @@ class Walker:
     frame: Frame = field(default_factory=lambda: Frame(Names()))
     exits: list[Exit] = field(default_factory=list)
     """What a path that leaves early leaves for, innermost last."""
+    yields: list[Value] = field(default_factory=list)
+    """What the generator that is walked has given so far."""
     is_dead: bool = False
     """The expression that is evaluated certainly raised in a `try` block: what is left of its statement does not happen."""
     functions: dict[int, Function] = field(default_factory=dict)

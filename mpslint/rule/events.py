@@ -13,7 +13,7 @@ from mpslint.facts.values import UNKNOWN, Call, Instance, origin_of
 from mpslint.rule.rule import Condition
 from mpslint.settings.evidence import Evidence
 from mpslint.tensors.kinds import load_kinds
-from mpslint.tensors.traits import GRAPH, PLACE, is_true, joined_trait
+from mpslint.tensors.traits import GRAPH, PLACE, is_module, is_true, joined_trait
 
 LONGEST_OPERATION = 60
 FOLLOWED = ("mismatch", "absent")
@@ -121,7 +121,7 @@ def maker_of(event: TensorEvent) -> Call | None:
     """Return the call that made a tensor which has the wrong dtype from there on; None where another value does."""
     value = event.operands[-1].value
     is_made = event.kind == "float64" and isinstance(value, Instance) and value.cls is None and value.owner is None  # it wasn't cast since
-    made = value.call if is_made and isinstance(value, Instance) else None
+    made = value.call if is_made and isinstance(value, Instance) and not is_module(value) else None  # which is cast in place
     return made if made is not None and not made.method and made.arguments and made.node is not event.node else None
 
 

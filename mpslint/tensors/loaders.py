@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 
 from mpslint.facts.joined import join_all
 from mpslint.facts.values import (
@@ -82,7 +83,7 @@ def sample_of(m: Machine, data: Value, node: ast.AST) -> Value:
     samples = []
     for one in alternatives_of(data):
         if isinstance(one, Instance) and one.cls is not None and isinstance(getter := one.cls.lookup("__getitem__"), Function):
-            samples.append(_silently(m, getter, [one, NUMBER], node))
+            samples.append(_followed(m, getter, [one, NUMBER], node))
         elif is_tensor(one) or is_array(one):
             samples.append(like(one, UNKNOWN))
         elif isinstance(one, Items):
@@ -92,9 +93,9 @@ def sample_of(m: Machine, data: Value, node: ast.AST) -> Value:
     return join_all(samples)
 
 
-def _silently(m: Machine, function: Function, given: list[Value], node: ast.AST) -> Value:
-    """Return what a function of the program gives; what happens in a worker is noted where the function itself is walked."""
-    before, m.is_silent = m.is_silent, True
+def _followed(m: Machine, function: Function, given: list[Value], node: ast.AST) -> Value:
+    """Return what a function of the program gives. Of one file, what happens in a worker is noted where the function itself is walked."""
+    before, m.is_silent = m.is_silent, m.is_silent or m.project is None
     m.store.begin()
     try:
         value: Value = m.calls.call_function(m, function, given, {}, False, node)
@@ -108,7 +109,7 @@ def _collated(m: Machine, collate: Value, sample: Value, node: ast.AST) -> Value
     function = collate.function if isinstance(collate, Bound) else collate
     if isinstance(function, Function):
         own = [collate.receiver] if isinstance(collate, Bound) else []
-        batch = _silently(m, function, [*own, Items("list", {}, node, open=True, each=sample)], node)
+        batch = _followed(m, function, [*own, Items("list", {}, node, open=True, each=sample)], node)
         return batch if batch is not UNKNOWN else unseen(node)
     if isinstance(collate, Known) and collate.value is None:
         return default_collate(sample, node)
@@ -152,6 +153,21 @@ def batch_on_cpu(node: ast.AST, made: Instance) -> Instance:
     typed(made, kinds.tensor, place=Known(kinds.default_place, node), graph=Known(False), zero=Known(False))
     made.slots[EACH] = like(made)
     return made
+
+
+def generated(yields: Sequence[Value]) -> Value:
+    """Return what a generator is that gives tensors or arrays, or tuples of them: going through it gives one that stands for all."""
+    each = _alike(yields)
+    return UNKNOWN if each is UNKNOWN else Instance("builtins.generator", slots={EACH: each})
+
+
+def _alike(values: Sequence[Value]) -> Value:
+    first = values[0] if values else UNKNOWN
+    if isinstance(first, Items) and all(isinstance(one, Items) and not one.open and len(one.slots) == len(first.slots) for one in values):
+        parts = {number: _alike([one.slots[number] for one in values if isinstance(one, Items)]) for number in first.slots}
+        return Items(first.kind, parts) if any(one is not UNKNOWN for one in parts.values()) else UNKNOWN
+    joined = join_all(list(values)) if values else UNKNOWN
+    return like(joined) if is_tensor(joined) or is_array(joined) else UNKNOWN
 
 
 def unseen(node: ast.AST) -> Instance:

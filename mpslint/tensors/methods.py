@@ -9,7 +9,7 @@ from mpslint.tensors.graphs import without
 from mpslint.tensors.kinds import load_kinds
 from mpslint.tensors.loaders import held_at
 from mpslint.tensors.meet import name_device, note_use, wide
-from mpslint.tensors.modules import move
+from mpslint.tensors.modules import children, move, within
 from mpslint.tensors.signatures import load_signatures
 from mpslint.tensors.traits import (
     DTYPE,
@@ -24,6 +24,7 @@ from mpslint.tensors.traits import (
     Machine,
     device_text,
     dtype_of,
+    elements_of,
     is_module,
     is_tensor,
     joined_trait,
@@ -59,10 +60,15 @@ def moved(
 
 
 def _note_wide_module(m: Machine, module: Instance, place: Value | None, dtype: Value | None, node: ast.Call) -> None:
-    """Note that a module with weights of a dtype that the GPU lacks is put there."""
+    """Note that a module is put on the GPU with weights, or with a parameter or buffer, of a dtype that the GPU lacks."""
     own = dtype if dtype is not None else trait(module, DTYPE)
     if dtype_of(own):
         wide(m, node, module, own, place if place is not None else trait(module, PLACE), "move", "")
+    if dtype is None and place is not None and dtype_of(own) not in load_kinds().lacks:
+        tensors = (part for one in within(module) for _, child in children(one) for part in elements_of(child) if is_tensor(part))
+        lacking = next((one for one in tensors if dtype_of(joined_trait(one, DTYPE)) in load_kinds().lacks), None)
+        if lacking is not None:
+            wide(m, node, lacking, joined_trait(lacking, DTYPE), place, "move", "")
 
 
 def asked(

@@ -144,17 +144,23 @@ def is_parameter(value: Value) -> bool:
     return made is not None and not load_kinds().parameters.isdisjoint(made.names)
 
 
-def set_all(m: Machine, module: Instance, key: tuple[str, str], value: Value) -> None:
-    """Give a module and those within it a trait: whether they train, or their weights require grad."""
+def within(module: Instance) -> Iterator[Instance]:
+    """Yield a module or a parameter, and the modules and parameters within it."""
     waiting: list[Instance] = [module]
     seen: set[int] = set()
     while waiting and len(seen) < MOST_MODULES:
         one = waiting.pop()
         if id(one.slots) not in seen:
             seen.add(id(one.slots))
-            m.store.write(one.slots, key, value)
+            yield one
             inner = (part for _, child in children(one) for part in elements_of(child)) if is_module(one) else ()
             waiting += [part for part in inner if isinstance(part, Instance) and (is_module(part) or is_parameter(part))]
+
+
+def set_all(m: Machine, module: Instance, key: tuple[str, str], value: Value) -> None:
+    """Give a module and those within it a trait: whether they train, or their weights require grad."""
+    for one in within(module):
+        m.store.write(one.slots, key, value)
 
 
 def move(m: Machine, module: Instance, place: Value | None, dtype: Value | None, is_seen: bool = True) -> None:

@@ -68,6 +68,7 @@ class Machine(Protocol):
     context: Context
     is_silent: bool
     instead: Mapping_[int, object]
+    project: Any
     versions: Mapping_[str, Version]
     module: Frame
     store: Any

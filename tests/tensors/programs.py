@@ -6,6 +6,15 @@ HEAD = "import numpy as np\nimport torch\nfrom torch import nn\nimport torch.nn.
 NET = "class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.lin = nn.Linear(4, 4)\n{more}    def forward(self, x):\n{body}net = Net().to(dev)\n"
 
 PROGRAMS = {
+    "a float64 buffer": NET.format(
+        more="        self.register_buffer('mean', torch.from_numpy(np.ones(4)))\n", body="        return self.lin(x)\n"
+    ),
+    "a float64 parameter deep inside": "net = nn.Sequential(nn.Linear(2, 2), nn.ParameterList([nn.Parameter(torch.zeros(4, dtype=torch.float64))]))\nnet.to(dev)\n",
+    "a float64 buffer that is cast": "net = nn.BatchNorm1d(4)\nnet.register_buffer('mean', torch.ones(4, dtype=torch.float64))\nnet.to(dev, torch.float32)\n",
+    "float64 class weights": "criterion = nn.CrossEntropyLoss(weight=torch.ones(2, dtype=torch.float64)).to(dev)\n",
+    "arrays of a generator": "def batches():\n    for i in range(3):\n        yield np.ones(4), i\nfor x, i in batches():\n    torch.from_numpy(x).to(dev)\n",
+    "tensors of a generator on two devices": "def batches():\n    yield torch.ones(4)\n    yield torch.ones(4, device=dev)\nfor x in batches():\n    x.to(dev) + torch.ones(4, device=dev)\n",
+    "what a generator makes first": "def batches():\n    while True:\n        yield torch.ones(4)\nnext(batches()) + torch.ones(4, device=dev)\n",
     "input left on the CPU": "net = nn.Linear(4, 2).to(dev)\nx = torch.zeros(3, 4)\nnet(x)\n",
     "input moved": "net = nn.Linear(4, 2).to(dev)\nx = torch.zeros(3, 4).to(dev)\nnet(x)\n",
     "model left on the CPU": "net = nn.Linear(4, 2)\nx = torch.zeros(3, 4, device=dev)\nnet(x)\n",
