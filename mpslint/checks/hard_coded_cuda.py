@@ -16,7 +16,7 @@ from mpslint.core.knowledge import platform_data
 from mpslint.facts.values import Argument, Call, Context, DictEntry, Guard, Instance, Known, Symbol, Value, any_guard, is_weak, origin_of
 from mpslint.facts.values import Mapping as DictValue
 from mpslint.program.walk import walk
-from mpslint.rule.guards import is_caught
+from mpslint.rule.guards import is_caught, on_every_way
 from mpslint.rule.judge import Match
 from mpslint.rule.one_process import is_of_one_process
 from mpslint.settings.evidence import Evidence
@@ -56,6 +56,11 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
                 first.setdefault(id(origin_of(argument.value) or argument), (call, role, argument))
             continue
         is_switched = switches is not None and _is_switched_on(call.context, switches)
+        if is_switched and switches is not None and argument is None:  # what every way comes to, no option avoids
+            way = on_every_way(call.context, (one.context for one, _, given in uses if given is None))
+            is_switched = way is not None and _is_asked(way, switches)
+            if not is_switched:
+                continue
         if switches is not None and not is_switched and _is_asked(call.context, switches):
             continue
         if role == NAMED and argument is not None and (not options.get("by_default") or id(origin_of(argument.value)) in placed):

@@ -11,6 +11,7 @@ from mpslint.facts.values import Argument, Instance, Value, alternatives_of
 from mpslint.tensors.kinds import load_kinds
 from mpslint.tensors.meet import note
 from mpslint.tensors.methods import asked
+from mpslint.tensors.signatures import load_signatures
 from mpslint.tensors.traits import (
     DTYPE,
     PLACE,
@@ -72,4 +73,9 @@ def _left(value: Value) -> str:
         return ""
     if all(map(is_module, options)):
         return "module" if all(map(has_weights, options)) else ""
-    return "object" if all(is_module(one) or one.call is not None for one in options) else ""
+    return "object" if all(is_module(one) or _may_be_model(one) for one in options) else ""
+
+
+def _may_be_model(value: Instance) -> bool:
+    """Return whether a call gave an object of which nothing is known: what a method gives that tensors have is no model."""
+    return value.call is not None and f"{load_kinds().tensor}.{value.call.method}" not in load_signatures()
