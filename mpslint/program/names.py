@@ -175,7 +175,10 @@ class _Names:
         return (bound | self._bound_by(node) & self.names) - deleted
 
     def _note(self, node: Any, bound: Bound) -> None:
-        self.noted.append(((first_line(node) or 0, node.col_offset), (node.end_lineno, node.end_col_offset), bound))
+        end = node.end_lineno, node.end_col_offset
+        self.noted.append(((first_line(node) or 0, node.col_offset), end, bound))
+        if isinstance(node, (ast.Import, ast.ImportFrom)):  # what is written behind it
+            self.noted.append((end, end, bound | self._bound_by(node) & self.names))
 
     def _of_if(self, node: ast.If, bound: Bound) -> Bound:
         ends = []
