@@ -13,7 +13,21 @@ from typing import Any
 from mpslint.checks._device_name import device_name
 from mpslint.core.finding import Edit, Related, Span
 from mpslint.core.knowledge import platform_data
-from mpslint.facts.values import Argument, Call, Context, DictEntry, Guard, Instance, Known, Symbol, Value, any_guard, is_weak, origin_of
+from mpslint.facts.values import (
+    Argument,
+    Call,
+    Context,
+    DictEntry,
+    Guard,
+    Instance,
+    Known,
+    Symbol,
+    Unknown,
+    Value,
+    any_guard,
+    is_weak,
+    origin_of,
+)
 from mpslint.facts.values import Mapping as DictValue
 from mpslint.program.walk import walk
 from mpslint.rule.guards import is_caught, on_every_way
@@ -75,7 +89,9 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
 
 def _holds_nothing(value: Value | None) -> bool:
     """Return whether a value is certainly a module without weights and buffers, such as most losses: moving one can't raise."""
-    return isinstance(value, Instance) and is_module(value) and not has_weights(value)
+    if not isinstance(value, Instance) or not is_module(value) or has_weights(value):
+        return False
+    return not any(isinstance(one, Unknown) for name, one in value.slots.items() if isinstance(name, str))
 
 
 def _raised(call: Call, role: str) -> str:

@@ -26,9 +26,11 @@ from mpslint.settings.evidence import Evidence
 from mpslint.target.packages import newest_versions
 from mpslint.tensors.kinds import load_kinds
 from mpslint.tensors.signatures import load_signatures
-from mpslint.tensors.traits import PLACE, devices_of, is_module, is_tensor, joined_trait, trait
+from mpslint.tensors.traits import PLACE, devices_of, is_array, is_module, is_tensor, joined_trait, trait
 
 _LEAVES = frozenset({"item", "tolist", "numpy", "float", "int", "len", "size", "shape", "bool", "str", "cpu", "device"})
+RAISES = "raises"
+"""The kind of what raises on a Mac wherever its operands lie."""
 _KEYS = {
     "call",
     "method",
@@ -115,7 +117,7 @@ def _lies_on_gpu(call: Call) -> bool:
 def _is_meant(entry: KnownCall, call: Call, evidence: Evidence) -> bool:
     """Return whether a call is where the entry asks for it, and is not given what was moved to the CPU for it."""
     uses = _uses(call, evidence)
-    if any(map(_is_on_cpu, uses or [call])):
+    if entry.kind != RAISES and any(map(_is_on_cpu, uses or [call])):
         return False
     if entry.inside and not (_is_on_gpu(call) or any(getattr(function, "name", "") in entry.inside for function in call.context.functions)):
         return False
@@ -153,8 +155,8 @@ def _is_on_gpu(call: Call) -> bool:
 
 def _is_on_cpu(call: Call) -> bool:
     """Return whether the first tensor that a call is given is certainly on the CPU, where it's computed for that."""
-    first = next((one for one in _given(call) if not is_module(one) and trait(one, PLACE) is not UNKNOWN), None)
-    return first is not None and devices_of(joined_trait(first, PLACE)) == {load_kinds().default_place}
+    tensors = (one for one in _given(call) if not (is_module(one) or is_array(one)) and trait(one, PLACE) is not UNKNOWN)
+    return devices_of(trait(next(tensors, UNKNOWN), PLACE)) == {load_kinds().default_place}
 
 
 def _given(call: Call) -> Iterator[Value]:
