@@ -66,7 +66,7 @@ def command(**values: Any) -> None:
     from mpslint.verify import work
 
     if not work.has_torch():
-        complain("mpslint: verify needs torch and transformers: pip install 'mpslint[verify]'")
+        complain("mpslint: verify needs torch, transformers and psutil: pip install 'mpslint[verify]'")
         sys.exit(EXIT_UNREADABLE)
     if runs_code and not _may_run(named, allowed=values["yes"]):
         raise UsageError("nothing was run; --plan gives a preview that runs none of the code")

@@ -32,7 +32,7 @@ def _became(verdict: Verdict, runs: Mapping[str, RunResult], memory_gb: int) -> 
         return f"can't be judged: {_short(verdict.reason)}"
     check = next(check for check in verdict.checks if check.status == "fail")
     told = next((item.value for item in check.evidence if item.label == PREDICTED), "")
-    if run.out_of_memory and check.step == run.out_of_memory:
+    if run.out_of_memory and (check.step == run.out_of_memory or check.name == "starts"):
         where = f"runs out of memory at step {run.out_of_memory} on a {memory_gb} GB Mac"
     elif check.name == "starts":
         where = f"stops with {_short(check.reason)}"
@@ -43,6 +43,9 @@ def _became(verdict: Verdict, runs: Mapping[str, RunResult], memory_gb: int) -> 
 
 
 def _short(reason: str) -> str:
-    """Return a reason without what explains it further, where it is long."""
-    reason = reason.strip().removesuffix(".")
-    return reason if len(reason) <= LONGEST else reason.partition(": ")[0][:LONGEST]
+    """Return a reason without what explains it further, where it is long: its first sentence, or as many words as are read at once."""
+    reason = reason.strip()
+    for end in (". ", "; ", ": "):
+        if len(reason) > LONGEST and LONGEST // 3 < reason.find(end) <= LONGEST:
+            reason = reason.partition(end)[0]
+    return reason.removesuffix(".") if len(reason) <= LONGEST else f"{reason[:LONGEST].rpartition(' ')[0]} ..."

@@ -112,13 +112,13 @@ def _wait(process: subprocess.Popen[bytes], lifeline: int) -> bytes | None:
 def end_all(process: subprocess.Popen[bytes]) -> None:
     """End every descendant: asked first, then killed, for as long as there are any."""
     deadline = time.monotonic() + PATIENCE
-    while time.monotonic() < deadline and list(descendants(os.getpid())):
-        for number in descendants(os.getpid()):
+    while time.monotonic() < deadline and (running := descendants(os.getpid())):
+        for number in running:
             _send(number, signal.SIGTERM)
         time.sleep(TICK)
         _reap(process)
     deadline = time.monotonic() + 10 * PATIENCE
-    while time.monotonic() < deadline and list(descendants(os.getpid())):
+    while time.monotonic() < deadline and descendants(os.getpid()):
         for number in descendants(os.getpid()):
             _send(number, signal.SIGSTOP)  # what is stopped makes no more of itself
         for number in descendants(os.getpid()):
@@ -135,21 +135,20 @@ def _send(number: int, sign: signal.Signals) -> None:
 def _reap(process: subprocess.Popen[bytes]) -> None:
     """Take leave of dead orphans; the command's own exit code stays for `process`."""
     process.poll()
-    for number in descendants(os.getpid(), dead=True):
-        if number != process.pid:
-            with contextlib.suppress(OSError):
-                os.waitpid(number, os.WNOHANG)
+    with contextlib.suppress(ChildProcessError, AttributeError):  # macOS has no waitid before Python 3.13, and gives us no orphans
+        while (dead := os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)) is not None:
+            process.poll() if dead.si_pid == process.pid else os.waitpid(dead.si_pid, 0)
 
 
-def descendants(ancestor: int, dead: bool = False) -> Iterator[int]:
-    """Yield the processes that descend from one: the living, or the dead that nobody has waited for."""
+def descendants(ancestor: int) -> list[int]:
+    """Return the living processes that descend from one."""
     rows = list(_rows())
     found, grows = {ancestor}, True
     while grows:
         more = {number for number, parent, _ in rows if parent in found} - found
         found |= more
         grows = bool(more)
-    yield from (number for number, _, is_dead in rows if number in found and number != ancestor and is_dead == dead)
+    return [number for number, _, is_dead in rows if number in found and number != ancestor and not is_dead]
 
 
 def _rows() -> Iterator[tuple[int, int, bool]]:

@@ -134,6 +134,11 @@ class RunResult:
     """In what the weights are kept, where that was worked out."""
     moved: bool | None = None
     """Whether at least one trained parameter changed its value; None where values are not known."""
+    untaken: str = ""
+    """Which weights get gradients that no optimizer takes, in words."""
+    optimizer_line: str = ""
+    """Where that optimizer was made which looks like theirs, else that of the run."""
+    learning_rate: float = -1.0
     settings_steps: int = 0
     """Optimizer steps that the run means to do, as its settings and its data say; 0 when they do not."""
     has_assumed_lengths: bool = False

@@ -16,6 +16,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from mpslint.verify import keeper
 
@@ -26,14 +27,12 @@ MOST_FILES = 200_000
 """Files that a child may write."""
 LEAST_FREE = 256 * 2**20
 """Bytes of the disk that stay free."""
-DISK_SECONDS = 1.0
-"""How often the disk is looked at."""
+LOOK_SECONDS = 1.0
+"""How often the memory of the tree and the disk are looked at."""
 LAST_READS = 64
 """Chunks that are still taken once the command is over."""
 PATIENCE = 15.0
 """Seconds that the keeper may take to end what it keeps."""
-HAS_PROC = Path("/proc/self/stat").is_file()
-PAGE = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,12 +97,13 @@ def run(
     start = time.monotonic()
     ours, theirs = os.pipe()
     with _Keeper(ours, theirs, command, folder, {**environment, MARK: mark}, descriptors, scratch) as keeper:
-        stopped, peak, asked_disk, before = "", 0, start, _used(scratch)
+        stopped, peak, resident, looked, before = "", 0, 0, start, _used(scratch)
         try:
             while keeper.process.poll() is None:
-                stopped, peak = _over(keeper.process.pid, mark, keeper.output, limits, start, peak)
-                if not stopped and time.monotonic() - asked_disk > DISK_SECONDS:
-                    stopped, asked_disk = _fills_disk(scratch, limits, before), time.monotonic()
+                if time.monotonic() - looked > LOOK_SECONDS:
+                    stopped, resident, looked = _fills_disk(scratch, limits, before), _resident(keeper.process.pid), time.monotonic()
+                    peak = max(peak, resident)
+                stopped = stopped or _over(keeper.output, limits, start, resident)
                 if stopped or ENDING.is_set():
                     break
                 if watch is not None:
@@ -210,16 +210,15 @@ class _Keeper:
             self.process.wait()
 
 
-def _over(pid: int, mark: str, output: Output, limits: ChildLimits, start: float, peak: int) -> tuple[str, int]:
-    """Return why the tree must be stopped (empty when it may go on), and its highest memory so far."""
+def _over(output: Output, limits: ChildLimits, start: float, resident: int) -> str:
+    """Return why the tree must be stopped, empty when it may go on."""
     if time.monotonic() - start > limits.seconds:
-        return f"it ran longer than {limits.seconds:.0f} seconds", peak
+        return f"it ran longer than {limits.seconds:.0f} seconds"
     if output.total > limits.output:
-        return f"it printed more than {limits.output // 2**20} MiB", peak
-    resident = sum(size for _, _, size in tree(pid))
+        return f"it printed more than {limits.output // 2**20} MiB"
     if resident > limits.memory:
-        return f"it used more than {limits.memory / 2**30:.1f} GiB of memory", max(peak, resident)
-    return "", max(peak, resident)
+        return f"it used more than {limits.memory / 2**30:.1f} GiB of memory"
+    return ""
 
 
 def _fills_disk(folders: Sequence[Path], limits: ChildLimits, before: tuple[int, int]) -> str:
@@ -251,47 +250,35 @@ def _used(folders: Sequence[Path]) -> tuple[int, int]:
     return size, files
 
 
-def processes() -> list[tuple[int, int, int]]:
-    """Return (pid, parent, resident bytes) of every process of this machine that is not dead already."""
-    if HAS_PROC:
-        return [row for folder in Path("/proc").iterdir() if folder.name.isdigit() and (row := _row(folder)) is not None]
-    listed = subprocess.run(["ps", "-axo", "pid=,ppid=,rss=,stat="], capture_output=True, text=True, check=False).stdout
-    rows = (line.split() for line in listed.splitlines())
-    return [(int(row[0]), int(row[1]), int(row[2]) * 1024) for row in rows if len(row) == 4 and row[3][0] != "Z"]
+def tree(pid: int) -> list[Any]:
+    """Return a process and all that descend from it, as psutil's; nothing where it has ended."""
+    import psutil
+
+    with contextlib.suppress(psutil.Error):
+        first = psutil.Process(pid)
+        return [first, *first.children(recursive=True)]
+    return []
 
 
-def _row(folder: Path) -> tuple[int, int, int] | None:
-    """Return (pid, parent, resident bytes) of one folder of /proc; None for a process that has ended."""
-    try:
-        fields = (folder / "stat").read_text(errors="replace").rpartition(")")[2].split()
-    except OSError:
-        return None
-    return None if fields[0] == "Z" else (int(folder.name), int(fields[1]), int(fields[21]) * PAGE)
+def _resident(pid: int) -> int:
+    """Return the bytes that a process and all that descend from it hold."""
+    return sum(about.rss for one in tree(pid) if (about := _asked(one, "memory_info")))
 
 
-def tree(pid: int) -> list[tuple[int, int, int]]:
-    """Return the rows of a process and of all that descend from it."""
-    rows = processes()
-    found = {pid}
-    while True:
-        more = {row[0] for row in rows if row[1] in found} - found
-        if not more:
-            return [row for row in rows if row[0] in found]
-        found |= more
-
-
-def marked(mark: str) -> set[int]:
+def marked(mark: str) -> list[Any]:
     """Return the processes that carry our mark in their environment, those that left the tree included."""
-    found = set()
-    if HAS_PROC:
-        for folder in Path("/proc").iterdir():
-            if folder.name.isdigit():
-                with contextlib.suppress(OSError):
-                    if f"{MARK}={mark}".encode() in (folder / "environ").read_bytes():
-                        found.add(int(folder.name))
-        return found
-    listed = subprocess.run(["ps", "-axEwwo", "pid=,command="], capture_output=True, text=True, check=False).stdout
-    return {int(line.split(None, 1)[0]) for line in listed.splitlines() if f"{MARK}={mark}" in line}
+    import psutil
+
+    return [one for one in psutil.process_iter() if (_asked(one, "environ") or {}).get(MARK) == mark]
+
+
+def _asked(one: Any, name: str) -> Any:
+    """Return what a process says of itself; None where it has ended or isn't ours."""
+    import psutil
+
+    with contextlib.suppress(psutil.Error, OSError):
+        return getattr(one, name)()
+    return None
 
 
 def end_tree(pid: int, mark: str) -> None:
@@ -299,13 +286,12 @@ def end_tree(pid: int, mark: str) -> None:
     for sign, patience in ((signal.SIGTERM, GRACE), (signal.SIGKILL, GRACE)):
         deadline = time.monotonic() + patience
         while True:
-            running = {row[0] for row in processes()}
-            alive = ({row[0] for row in tree(pid)} | marked(mark)) & running - {os.getpid()}
+            alive = [one for one in {*tree(pid), *marked(mark)} if one.pid != os.getpid() and _asked(one, "status") not in (None, "zombie")]
             if not alive:
                 return
-            for number in alive:
+            for one in alive:
                 with contextlib.suppress(ProcessLookupError, PermissionError):
-                    os.kill(number, sign)
+                    os.kill(one.pid, sign)
             if time.monotonic() > deadline:
                 break
             time.sleep(0.05)

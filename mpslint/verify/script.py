@@ -156,7 +156,7 @@ def unfit_for_cpu(result: RunResult, options: ScriptOptions) -> str:
     """Return why the values of an emulated run cannot be computed here, empty when they can."""
     if any(trouble.name == "endless" for trouble in result.troubles):
         return "the run does not end by itself"
-    peak = max((record.peak for record in result.steps), default=0)
+    peak = max([result.largest_peak, *(record.peak for record in result.steps)])
     if result.backend == "emulated" and peak > options.limits.memory // 2:
         return "the run is too large to be computed within the memory limit"
     return ""

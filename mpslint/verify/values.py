@@ -21,12 +21,8 @@ def alone(run: RunResult) -> Check:
     if lost is not None:
         return Check("values", "fail", f"the gradient is not finite at step {lost}", evidence, lost)
     if run.moved is False:
-        return Check(
-            "values",
-            "fail",
-            "no weight changes its value: the learning rate is too small, or nothing is trained",
-            evidence,
-        )
+        why = "is 0" if run.learning_rate == 0 else "is too small, or nothing is trained"
+        return Check("values", "fail", f"no weight changes its value: the learning rate {why}", evidence, line=run.optimizer_line)
     if not losses:
         return Check("values", "not run", f"no loss was seen; the run was ended {run.stopped}" if run.stopped else "no loss was seen")
     if _diverges(losses):

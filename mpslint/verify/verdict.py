@@ -17,6 +17,8 @@ from mpslint.verify.trend import FLOOR, SHARE, Trend, judge
 
 CHURN = 1.0
 """New graph keys a step, in the last half, past which shapes never settle."""
+MOST_STEPS = 1_000_000
+"""Steps within which memory that grows must end, for the growth to matter where nobody knows how many steps the run takes."""
 TELLS, SETTLES = 60, 200
 """Steps without which a run is too short to say that they don't, and with which it isn't if they become fewer and fewer."""
 
@@ -55,7 +57,7 @@ def check_run(result: RunResult, machine: VerifiedMac, spec: RunSpec | None, hor
     if spec is not None:
         yield from _settings(result, spec, machine)
     if len(trained) >= 2 and trained[0].live >= 0:
-        yield _live(trained, horizon, result)
+        yield _live(trained, horizon, result, bounds)
     if trained and trained[-1].driver >= 0:
         yield from check_driver(trained[: max(horizon, 1)], _by_step(result, horizon), bounds, machine, horizon)
     if trained and trained[0].new_graph_keys >= 0:
@@ -63,6 +65,9 @@ def check_run(result: RunResult, machine: VerifiedMac, spec: RunSpec | None, hor
     if result.largest_peak >= 0:
         yield _fits(result, bounds)
     yield from _evaluation(result, trained, bounds)
+    if result.untaken:
+        what = "hand them to one, or freeze them with requires_grad_(False) if that is meant"
+        yield Check("optimizer", "inconclusive", f"{result.untaken}: {what}", line=result.optimizer_line)
     yield from _sure(result)
 
 
@@ -122,7 +127,7 @@ def _known(machine: VerifiedMac) -> list[tuple[str, str]]:
     return [(name, text) for name, text in pairs if text]
 
 
-def _live(trained: Sequence[StepRecord], horizon: int, result: RunResult) -> Check:
+def _live(trained: Sequence[StepRecord], horizon: int, result: RunResult, bounds: MemoryLimits) -> Check:
     values = [float(record.live) for record in trained]
     if len(values) < 8:
         grows = all(after > before for before, after in pairwise(values))
@@ -162,6 +167,12 @@ def _live(trained: Sequence[StepRecord], horizon: int, result: RunResult) -> Che
             evidence,
             at + 1,
         )
+    longer = judge(values, MOST_STEPS)
+    full = int((bounds.recommended - values[-1]) / longer.slope) if longer.kind == "growth" and not result.settings_steps else MOST_STEPS
+    if 0 < full < MOST_STEPS:
+        said = f"grows by {size(longer.slope)} a step{_keeps(result.kept)}: a {bounds.memory_gb} GB Mac is full at about step {full:,}, "
+        said += "and how many steps the code takes isn't known"
+        return Check("live memory", "inconclusive", said, (*evidence, *_kept(result.kept)), _first_rise(values), _keeper(result.kept))
     return Check("live memory", "pass", f"flat over {len(values)} steps", evidence)
 
 
@@ -177,11 +188,15 @@ def _keeper(kept: Sequence[Kept]) -> str:
 
 
 def _leak(trend: Trend, horizon: int, kept: Sequence[Kept]) -> str:
-    what = "tensors are kept from step to step"
-    if kept:
-        by = f"`{kept[0].holder}` keeps" if kept[0].holder else "something keeps"
-        what += f" ({by} what `{kept[0].source}` at {kept[0].line} makes)"
-    return f"grows by {size(trend.slope)} a step: {what}; that is {size(trend.projected)} more over the {horizon} steps of the run"
+    return f"grows by {size(trend.slope)} a step{_keeps(kept)}: that is {size(trend.projected)} more over the {horizon} steps of the run"
+
+
+def _keeps(kept: Sequence[Kept]) -> str:
+    """Return why memory grows from step to step."""
+    if not kept:
+        return " because tensors are kept"
+    by = f"`{kept[0].holder}` keeps" if kept[0].holder else "something keeps"
+    return f" because {by} what `{kept[0].source}` at {kept[0].line} makes"
 
 
 def _first_rise(values: Sequence[float]) -> int | None:

@@ -66,10 +66,10 @@ def hide_secrets(text: str) -> str:
 
 
 def has_torch() -> bool:
-    """Return whether torch is installed, without importing it."""
+    """Return whether torch is installed, and what watches over the processes that import it, without importing them."""
     from importlib.util import find_spec
 
-    return find_spec("torch") is not None
+    return all(find_spec(name) is not None for name in ("torch", "psutil"))
 
 
 def do_job(
@@ -81,7 +81,7 @@ def do_job(
 ) -> Answer:
     """Have one job done in a process of its own, and in a room where it runs foreign code. Raises ReadError when torch is not installed."""
     if not has_torch():
-        raise ReadError("verify needs torch and transformers: pip install 'mpslint[verify]'")
+        raise ReadError("verify needs torch, transformers and psutil: pip install 'mpslint[verify]'")
     with scratch_folder() as place, contextlib.ExitStack() as stack:
         scratch = Path(place)
         asked = scratch / "job.json"

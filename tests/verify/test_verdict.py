@@ -104,6 +104,13 @@ def test_whether_graphs_settle_is_told_by_enough_steps(new: list[int], status: s
     assert {check.name: check.status for check in check_run(result, MACHINE, None, 9000)}["compiled graphs"] == status
 
 
+@pytest.mark.parametrize(("leak", "steps", "status"), [(50_000, 0, "inconclusive"), (50_000, 3000, "pass"), (4, 0, "pass")])
+def test_growth_without_a_known_end(leak: int, steps: int, status: str) -> None:
+    """50 kB a step are nothing in 3,000 steps; in a million they fill the Mac. The sum of a loss never does."""
+    found = check_run(run(leak=leak, settings_steps=steps), MACHINE, None, 2000)
+    assert {check.name: check.status for check in found}["live memory"] == status
+
+
 def test_look_alikes_pass() -> None:
     """A warning, LoRA on bfloat16 weights, few shapes at the start."""
     assert failed(run(troubles=(Trouble("x", "warning", "slow"),))) == {}
@@ -143,6 +150,7 @@ def values(losses: list[float], moved: bool = True) -> RunResult:
         (values([3.0, 2.0, 1.0]), "pass", "finite"),
         (values([3.0, float("nan")]), "fail", "the loss is nan at step 2"),
         (values([3.0, 3.0], moved=False), "fail", "no weight changes"),
+        (replace(values([3.0, 3.0], moved=False), learning_rate=0.0), "fail", "the learning rate is 0"),
         (values([3.0, 40.0, 500.0, 9000.0]), "fail", "diverges"),
         (values([0.05, 0.05, 5.4, 5.45, 5.5, 5.52]), "pass", "the weights move"),
         (values([]), "not run", "no loss"),

@@ -96,9 +96,20 @@ class Clock:
         return sum(record.what == "train" for record in self.records)
 
     @property
+    def optimizer(self) -> torch.optim.Optimizer | None:
+        """The optimizer whose steps are those of the run; None where there is none any more."""
+        return self._first() if self._first is not None else None
+
+    @property
+    def learning_rate(self) -> float:
+        """The highest learning rate of that optimizer now; -1 where it isn't known."""
+        groups = self.optimizer.param_groups if self.optimizer is not None else []
+        return max((float(group.get("lr", -1)) for group in groups), default=-1.0)
+
+    @property
     def weights_dtype(self) -> str:
         """The dtype of the weights that are trained; '' where none is known."""
-        optimizer = self._first() if self._first is not None else None
+        optimizer = self.optimizer
         weights = [weight for group in optimizer.param_groups for weight in group["params"]] if optimizer is not None else []
         return str(weights[0].dtype).removeprefix("torch.") if weights else ""
 
@@ -125,7 +136,7 @@ class Clock:
 
         A GAN has two that take turns; a run in two phases makes a new one for the second.
         """
-        first = self._first() if self._first is not None else None
+        first = self.optimizer
         if optimizer is first:
             self._others.clear()
             return True
@@ -140,7 +151,7 @@ class Clock:
 
     def after_step(self, optimizer: torch.optim.Optimizer) -> None:
         """Write down a step."""
-        if self._first is None or optimizer is not self._first():
+        if optimizer is not self.optimizer:
             return
         record = self.record("train")
         self.records.append(record)

@@ -31,6 +31,7 @@ from mpslint.verify.child.kept import kept_at_the_end, kept_by_line
 from mpslint.verify.child.late_allocator import LateAllocator
 from mpslint.verify.child.libraries import library_changes
 from mpslint.verify.child.lstm import lstm_in_one
+from mpslint.verify.child.optimizers import Optimizers
 from mpslint.verify.child.precision import Precision, note_precision
 from mpslint.verify.child.refusals import refusal
 from mpslint.verify.child.sandbox import AskedUser, note_processes
@@ -105,6 +106,8 @@ class Stage:
         self.clock.leave, self.clock.look = self.leave, self.look
         self.memory.line_of = self.coverage.user_line
         self.kept: tuple[Kept, ...] = ()
+        self.optimizers = Optimizers(self.coverage.user_line)
+        self.untaken = ("", "")
 
     def prepare(self) -> None:
         """Change torch and the libraries that the code may import."""
@@ -265,10 +268,11 @@ class Stage:
         self.stopped, self.failure_line = why, line
 
     def look(self) -> None:
-        """Find what is kept from step to step."""
+        """Find what is kept from step to step, and what no optimizer takes."""
         if self.is_emulated and not self.kept:
             with torch._C.DisableTorchFunction():
                 self.kept = kept_by_line(self.memory, self.clock.births, self.lines)
+                self.untaken = self.untaken if self.untaken[0] else self.optimizers.without()
 
     def leave(self) -> None:
         """End the process at once, with what was seen."""
@@ -363,6 +367,9 @@ class Stage:
             versions=versions(),
             seconds=seconds,
             moved=self.clock.moved,
+            untaken=self.untaken[0],
+            optimizer_line=self.untaken[1] or self.optimizers.line_of(self.clock.optimizer),
+            learning_rate=self.clock.learning_rate,
             weights_dtype=self.clock.weights_dtype,
             settings_steps=self.clock.planned,
             has_assumed_lengths=self.shortened.has_assumed_lengths,

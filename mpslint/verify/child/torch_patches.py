@@ -69,6 +69,9 @@ def pretend_mps(memory: Callable[[], int], driver: Callable[[], int], recommende
     give_accelerator(torch.device("mps"))
     accelerator: Any = torch.accelerator
     accelerator.synchronize = lambda *args, **kwargs: None
+    accelerator.current_device_index = accelerator.current_device_idx = lambda: 0
+    stream = torch.Stream(device="cpu")  # since torch 2.15 each step of an optimizer asks it whether it is capturing a graph
+    accelerator.current_stream = lambda *args, **kwargs: stream
     allow_fused()
 
 

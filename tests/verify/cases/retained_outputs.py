@@ -1,4 +1,4 @@
-# verify: fail; check: live memory; says: kept from step to step
+# verify: fail; check: live memory; says: keeps what
 from __future__ import annotations
 
 import torch
