@@ -210,7 +210,7 @@ def _findings(rule: Rule, evidence: Evidence, shown: frozenset[int] | None = Non
             match, fix = _where_asked(match, fix, evidence, shown)
             match = _with_caller(match, evidence)
             said = (rule.id, rule.name, outcome.severity, message, match.span, _why(rule), fix, match.related, rule.once_a_run)
-            found.append(Finding(*said, is_of_any_machine=rule.any_machine, worsens=rule.worsens))
+            found.append(Finding(*said, is_of_any_machine=rule.any_machine, worsens=rule.worsens, home=match.home))
     return found
 
 

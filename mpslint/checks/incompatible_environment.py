@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from mpslint.core.finding import Span
+from mpslint.core.finding import Related, Span
 from mpslint.core.knowledge import platform_data
 from mpslint.core.versions import Version, format_version
 from mpslint.rule.judge import Match
@@ -26,7 +27,7 @@ _OWN_WAY = re.compile(r"\.(?:ya?ml|md|rst)$")
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
-    """Yield the first import of PyTorch, or of what imports it.
+    """Yield the first import of PyTorch, or of what imports it; what can't be installed is shown at its requirement.
 
     Options: `kind`, which is macos, python, conflict or wheel; `for`, the way (`Uninstallable.way`) in which some is asked for.
     """
@@ -37,7 +38,15 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
     values = dict(_values(evidence.target, options["kind"]))
     place = _place(evidence) if values else None
     if place is not None:
-        yield Match(place, values)
+        yield Match(place, values, home=_home(evidence.target) if options["kind"] == "wheel" else None)
+
+
+def _home(target: Target) -> Related | None:
+    """Return the line of the first requirement that can't be installed."""
+    first = target.uninstallable[0]
+    column = max(0, first.text.find(first.written))
+    end = column + len(first.written) if first.written in first.text else len(first.text)
+    return Related(Span(column, end), first.text, first.path, first.line, column + 1) if first.path else None
 
 
 def _place(evidence: Evidence) -> Span | None:
@@ -66,8 +75,9 @@ def _values(target: Target, kind: str) -> Iterator[tuple[str, str]]:
         yield "written", f"torch {torch.shown} ({torch.source}) has no wheel for Python {python.shown} ({python.source}) on Apple silicon"
         yield "spec", _spoken(need.spec)
     elif kind == "wheel" and target.uninstallable:
-        more = len(target.uninstallable) - 1
-        yield "written", target.uninstallable[0].written + (f" and {more} more" if more else "")
+        first, *more = target.uninstallable
+        yield "written", f"`{first.written}`" + (f" and {len(more)} more" if more else "")
+        yield "file", os.path.basename(first.path) or "the requirements"
         yield from _remedies(target)
     elif kind == "conflict" and target.conflicts:
         yield "written", "; ".join(target.conflicts)
@@ -76,7 +86,7 @@ def _values(target: Target, kind: str) -> Iterator[tuple[str, str]]:
 def _remedies(target: Target) -> Iterator[tuple[str, str]]:
     """Yield, by the way in which it is asked for, the first that can't be installed, and what to write in its place."""
     for one in reversed(target.uninstallable):  # of two values of a name the last one counts
-        yield one.way, one.written.partition(" (")[0]
+        yield one.way, one.written
         yield f"{one.way}_instead", one.instead
         yield f"{one.way}_why", one.why
 

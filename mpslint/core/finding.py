@@ -123,6 +123,8 @@ class Finding:
     """It goes wrong on every machine with these versions, not on a Mac alone."""
     worsens: bool = False
     """A fix that leads to it isn't made, although it is no error."""
+    home: Related | None = None
+    """Where people are shown it: a line of a file that counts for the code without being checked itself. `message` is that line."""
 
     @property
     def order(self) -> tuple[bool, int, Span]:

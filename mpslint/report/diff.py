@@ -13,6 +13,7 @@ from mpslint.report.terminal import Terminal
 from mpslint.report.text import counted
 from mpslint.rewrite.apply import Fixed
 from mpslint.rewrite.diff import cell_diffs
+from mpslint.session.view import place_of
 from mpslint.source.document import Kind
 
 _STYLES = {"+": "green", "-": "red", "@": "cyan"}
@@ -61,7 +62,8 @@ def print_left(out: Terminal, fixed: Fixed, said: set[tuple[str, str]], is_writt
     found_before = {finding.rule for finding in fixed.before.findings}
     for finding, *others in groups.values():
         severity = (finding.severity.value, COLOURS[finding.severity.value])
-        place = (_place_on_disk(fixed, finding.span.start, is_written), "bold")
+        home = finding.home and place_in("", place_of(finding.home, fixed.before.document))
+        place = (home or _place_on_disk(fixed, finding.span.start, is_written), "bold")
         also = [(f"  (and at {counted(len(others), 'more place')})", "dim")] if others else []
         when, why = ("left", "") if finding.rule in found_before else ("then", "found once the fixes are made; ")
         out.line(f"  {when}  ", place, " ", severity, f" {finding.rule}: {why}{_why_left(finding)}", *also)

@@ -143,7 +143,7 @@ def _notes(finding: ShownFinding, telling: Telling) -> Iterator[_Part]:
 def place_in(path: str, place: Place) -> str:
     """Return a place as terminals and editors can follow it: `train.py:7:5`, `train.ipynb:cell 12:7:5`."""
     cell = f"cell {place.cell}:" if place.cell is not None else ""
-    return f"{path}:{cell}{place.line}:{place.column}"
+    return f"{place.path or path}:{cell}{place.line}:{place.column}"
 
 
 def short_place(place: Place) -> str:

@@ -62,7 +62,7 @@ def records(report: CheckReport) -> Iterator[Record]:
     for file in report.files:
         path = path_from(report.root, file.path)
         for finding, fingerprint in zip(file.findings, fingerprints(path, file.findings), strict=True):
-            yield Record(path, file, finding, fingerprint)
+            yield Record(path_from(report.root, finding.place.path) if finding.place.path else path, file, finding, fingerprint)
 
 
 def notices(report: CheckReport) -> Iterator[Notice]:

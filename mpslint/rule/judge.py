@@ -52,6 +52,8 @@ class Match:
     node: ast.AST | None = None
     peers: Peers = Peers()
     """The places of the same rule, once they are all known."""
+    home: Related | None = None
+    """As a Finding has it."""
 
 
 CheckFunction = Callable[[Evidence, Mapping[str, Any]], Iterator[Match]]

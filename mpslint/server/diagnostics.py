@@ -42,7 +42,7 @@ def diagnostic_of(snapshot: Snapshot, document: Document, finding: Finding, with
     uri, range_ = _place(snapshot, document, finding.span)
     related = [
         types.DiagnosticRelatedInformation(_location(snapshot, document, other), other.message)
-        for other in ((*finding.related, *finding.entries) if with_related else ())
+        for other in ((*finding.related, *finding.entries, *filter(None, [finding.home])) if with_related else ())
     ]
     url = rule_url(finding.rule)
     return uri, types.Diagnostic(

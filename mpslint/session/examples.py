@@ -26,7 +26,7 @@ def target_of(example: Example) -> Target:
     given = {name: version for name, version in example.target.items() if name not in ("memory", "chip", "requirements")}
     target = with_versions(default_target(), given, "example")
     lines = example.target.get("requirements", "")
-    target = replace(target, uninstallable=tuple(uninstallable_in(lines, "requirements.txt")))
+    target = replace(target, uninstallable=tuple(uninstallable_in(lines)))
     target = replace(target, chip=example.target.get("chip", target.chip))
     return replace(target, memory_gib=int(example.target["memory"])) if "memory" in example.target else target
 

@@ -41,6 +41,7 @@ from mpslint.session.session import (
     read_bytes,
     rules_for,
 )
+from mpslint.session.view import shown_path
 from mpslint.source.document import Document, Kind
 from mpslint.source.files import STANDARD_INPUT, FoundFile
 from mpslint.source.reader import read
@@ -149,13 +150,7 @@ def files_of_runs(files: Sequence[FoundFile], options: Options) -> list[FoundFil
     known |= {one.launch for unit in units for one in unit.entries if is_unwritten(one.launch)}
     others = dict.fromkeys(path for unit in units for paths in unit.reads.values() for path in paths if path not in known)
     is_absolute = any(os.path.isabs(found.path) for found in files)
-    return [*files, *(FoundFile(_shown(path, is_absolute), is_named=False) for path in others)]
-
-
-def _shown(path: str, is_absolute: bool) -> str:
-    """Return a path as the user writes others: from the current folder, or absolute."""
-    inside = path.startswith(os.path.join(os.getcwd(), ""))
-    return path if is_absolute or not inside else os.path.relpath(path)
+    return [*files, *(FoundFile(shown_path(path, is_absolute), is_named=False) for path in others)]
 
 
 @record(eq=False)
@@ -254,7 +249,7 @@ class Runs:
 
     def _shown(self, path: str) -> str:
         """Return a path as the user writes those of the unit: from the current folder, or absolute."""
-        return _shown(path, os.path.isabs(self.unit.files[0][1].path))
+        return shown_path(path, os.path.isabs(self.unit.files[0][1].path))
 
     def _judge(self, start: Entry) -> int:
         """Judge one run; return the steps that its walk took."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
@@ -174,7 +175,7 @@ def said_together(files: Iterable[FileView]) -> list[tuple[FileView, list[tuple[
             advice = first.fix if first.safety == "manual" else ""
             key = (first.rule, first.severity, first.message, first.safety, advice)
             if key in told:
-                told[key] += [replace(one, place=replace(one.place, path=file.path)) for one in (first, *others)]
+                told[key] += [replace(one, place=replace(one.place, path=one.place.path or file.path)) for one in (first, *others)]
             else:
                 told[key] = list(others)
                 own.append((first, told[key]))
@@ -209,17 +210,22 @@ def shown_findings(document: Document, findings: Iterable[Finding]) -> Iterator[
         line = document.line_at(span.start)
         column = span.start - document.line_starts[line - 1]
         last = min(span.end - document.line_starts[line - 1], len(lines.shown(line)))
+        place, end, home = document.place(span.start), document.end_place(span), finding.home
+        source, mark, text = lines.shown(line), (column, max(1, last - column)), document.text[span.start : span.end]
+        if home is not None:
+            place, source, mark = place_of(home, document), home.message, (home.span.start, home.span.end - home.span.start)
+            text, end = source[home.span.start : home.span.end], replace(place, column=home.span.end + 1, physical_column=home.span.end + 1)
         yield ShownFinding(
             finding.rule,
             finding.name,
             finding.severity.value,
             finding.message,
             finding.why,
-            document.place(span.start),
-            document.end_place(span),
+            place,
+            end,
             (span.start, span.end),
-            document.text[span.start : span.end],
-            *windowed(lines.shown(line), (column, max(1, last - column)), LONGEST_LINE),
+            text,
+            *windowed(source, mark, LONGEST_LINE),
             tuple((related.message, place_of(related, document)) for related in finding.related),
             lines.digest(line, document.line_at(max(span.start, span.end - 1))),
             fix.summary if fix is not None else "",
@@ -245,7 +251,14 @@ def place_of(related: Related, document: Document) -> Place:
     """Return the place of what a finding of a Document rests on, which may lie in another file."""
     if not related.path:
         return document.place(related.span.start)
-    return Place(related.line, related.column, related.cell, "", related.line, related.column, path=related.path)
+    path = shown_path(related.path, os.path.isabs(document.path))
+    return Place(related.line, related.column, related.cell, "", related.line, related.column, path=path)
+
+
+def shown_path(path: str, is_absolute: bool) -> str:
+    """Return a path as the user writes others: from the current folder, or absolute."""
+    inside = path.startswith(os.path.join(os.getcwd(), ""))
+    return path if is_absolute or not inside else os.path.relpath(path)
 
 
 class _Lines:

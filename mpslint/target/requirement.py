@@ -68,13 +68,19 @@ class Uninstallable:
     """Something that a project asks for and that no Mac can install."""
 
     written: str
-    """The requirement with its place."""
+    """The requirement, of an address the name of the file."""
     way: str = PIP
     """How it is asked for, and so what to write instead."""
     instead: str = ""
     """The requirement that a Mac can install, of one that is plain or old."""
     why: str = ""
     """Why an old one can't be built from source."""
+    path: str = ""
+    """The file that asks for it; '' where there is none."""
+    line: int = 0
+    """Where, from 1; 0 where nothing tells."""
+    text: str = ""
+    """That line, without its comment."""
 
 
 def requirement(line: str, source: str, python: str = ASSUMED_PYTHON) -> Requirement | None:

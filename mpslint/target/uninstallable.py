@@ -17,6 +17,8 @@ from mpslint.target.packages import canonical
 from mpslint.target.pins import conda_environments, outer_requirements, project_requirements, text_of
 from mpslint.target.requirement import ADDRESS, CONDA, INDEX, OLD, PIP, PLAIN, POETRY, PYTHON, UV, Uninstallable, holds_on_a_mac
 
+_COMMENT = re.compile(r"(?:^|\s)#")
+
 
 @remembered(maxsize=64)
 def uninstallable(root: Path) -> tuple[Uninstallable, ...]:
@@ -68,41 +70,48 @@ def _is_installed_otherwise(root: Path, files: Sequence[str]) -> bool:
 
 def _found_in(root: Path, name: str) -> tuple[Uninstallable, ...]:
     """Return what one file asks for that can't be installed."""
-    how = "conda" if name.endswith((".yml", ".yaml")) else "lines"
-    return tuple(
-        replace(one, written=one.written.replace(f"({Path(name).name}", f"({name}")) for one in _uninstallable_of(root / name, how)
-    )
+    return tuple(_uninstallable_of(root / name, "conda" if name.endswith((".yml", ".yaml")) else "lines"))
 
 
 def _uninstallable_of(path: Path, how: str) -> Iterator[Uninstallable]:
     try:
-        yield from _READERS[how](text_of(path), path.name)
+        text = text_of(path)
+        lines = [_COMMENT.split(line, maxsplit=1)[0] for line in text.splitlines()]
+        for one in _READERS[how](text):
+            line = one.line or next((number for number, line in enumerate(lines, 1) if _asks(line, one)), 1)
+            yield replace(one, path=str(path), line=line, text=lines[line - 1].rstrip())
     except (MpslintError, ReadError, OSError, ValueError, TypeError, RecursionError):
         return  # a file that cannot be read says nothing
 
 
-def uninstallable_in(text: str, source: str) -> Iterator[Uninstallable]:
-    """Yield the lines of a requirements file that pip can't install on a Mac, each with its place."""
+def _asks(line: str, one: Uninstallable) -> bool:
+    """Return whether a line of a TOML or YAML file, whose readers tell no lines, asks for what can't be installed."""
+    key = one.instead if one.way in (POETRY, UV) else ""
+    return re.match(rf"\s*[\"']?{re.escape(key)}[\"']?\s*=|\[.*\.{re.escape(key)}\s*\]", line) is not None if key else one.text in line
+
+
+def uninstallable_in(text: str) -> Iterator[Uninstallable]:
+    """Yield the lines of a requirements file that pip can't install on a Mac, each with its number."""
     for number, line in enumerate(text.splitlines(), 1):
-        found = _judged(re.split(r"(?:^|\s)#", line, maxsplit=1)[0], f"{source}, line {number}")
+        found = _judged(_COMMENT.split(line, maxsplit=1)[0])
         if found is not None:
-            yield found
+            yield replace(found, line=number)
 
 
-def _judged(line: str, place: str) -> Uninstallable | None:
+def _judged(line: str) -> Uninstallable | None:
     """Return what a requirement asks for, on a Mac, that has no build for it; None for any other, and for what pip reads nowhere."""
     wanted, _, marker = line.strip().partition(";")
     data = platform_data("pin_files")["uninstallable"]
     if re.search(data["invalid"], wanted) or not holds_on_a_mac(marker.strip()):
         return None
-    written = f"{_written(wanted)} ({place})"
+    written = _written(wanted)
     old = _old(wanted, written)
     if old is not None or not _has_no_build(wanted):
-        return old
+        return replace(old, text=line) if old is not None else None
     plain = _plain(wanted)
     if plain and not _has_no_build(plain) and _old(plain, "") is None:
-        return Uninstallable(written, PLAIN, plain)
-    return Uninstallable(written, INDEX if wanted.startswith("-") else ADDRESS if wanted.endswith(".whl") else PIP)
+        return Uninstallable(written, PLAIN, plain, text=line)
+    return Uninstallable(written, INDEX if wanted.startswith("-") else ADDRESS if wanted.endswith(".whl") else PIP, text=line)
 
 
 def _name(wanted: str) -> str:
@@ -142,13 +151,13 @@ def _written(line: str) -> str:
     return wanted.rsplit("/", 1)[-1] if wanted.endswith(".whl") else wanted
 
 
-def _of_toml(text: str, source: str) -> Iterator[Uninstallable]:
+def _of_toml(text: str) -> Iterator[Uninstallable]:
     """Yield the same of a pyproject.toml: of its own dependencies, and of Poetry's and uv's tables."""
     data = parse_toml(text)
     project, tool = _table(data, "project"), _table(data, "tool")
     listed = project.get("dependencies")
     for line in listed if isinstance(listed, list) else ():
-        found = _judged(line, source) if isinstance(line, str) else None
+        found = _judged(line) if isinstance(line, str) else None
         if found is not None:
             yield found
     poetry, uv = _table(tool, "poetry"), _table(tool, "uv")
@@ -158,7 +167,7 @@ def _of_toml(text: str, source: str) -> Iterator[Uninstallable]:
             rows = written if isinstance(written, list) else [written]
             for address in (_address(row, indexes) for row in rows if isinstance(row, dict) and _is_for_a_mac(row)):
                 if address and any(re.search(mark, f"{name} @ {address}") for mark in _marks()):
-                    yield Uninstallable(f"{name} from {address.rstrip('/').rsplit('/', 1)[-1]} ({source})", way, name)
+                    yield Uninstallable(f"{name} from {address.rstrip('/').rsplit('/', 1)[-1]}", way, name)
 
 
 def _marks() -> list[str]:
@@ -187,18 +196,18 @@ def _table(data: Any, key: str) -> Mapping[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _of_conda(text: str, source: str) -> Iterator[Uninstallable]:
+def _of_conda(text: str) -> Iterator[Uninstallable]:
     """Yield the same of a conda environment file, with its pip part."""
-    data = parse_yaml(text, source)
+    data = parse_yaml(text, "")
     rows = data.get("dependencies") if isinstance(data, dict) else None
     for row in rows if isinstance(rows, list) else ():
         lines = row.get("pip") if isinstance(row, dict) else None
-        yield from filter(None, (_judged(line, source) for line in lines or () if isinstance(line, str)))
-        old = _older_than_conda_builds(row, f"{row} ({source})") if isinstance(row, str) else None
+        yield from filter(None, (_judged(line) for line in lines or () if isinstance(line, str)))
+        old = _older_than_conda_builds(row) if isinstance(row, str) else None
         if old is not None:
             yield old
         elif isinstance(row, str) and _is_of_another_system(row):
-            yield Uninstallable(f"{row} ({source})", CONDA)
+            yield Uninstallable(row, CONDA, text=row)
 
 
 def _is_of_another_system(row: str) -> bool:
@@ -208,7 +217,7 @@ def _is_of_another_system(row: str) -> bool:
     return any(fnmatch.fnmatchcase(name, glob) for glob in data["conda"]) or re.search(data["conda_builds"], row) is not None
 
 
-def _older_than_conda_builds(row: str, written: str) -> Uninstallable | None:
+def _older_than_conda_builds(row: str) -> Uninstallable | None:
     """Return a line of a conda environment that pins a release before conda's first build for Apple silicon (`pytorch=1.7.0`)."""
     match = re.match(r"([\w.-]+)\s*={1,3}\s*(\d[\d.]*)(?![\w*])", row.rsplit("::", 1)[-1].strip())
     version = parse_version(match.group(2)) if match is not None else None
@@ -217,7 +226,7 @@ def _older_than_conda_builds(row: str, written: str) -> Uninstallable | None:
     pinned = {canonical(match.group(1)): version}
     rows = platform_data("pin_files")["uninstallable"]["conda_old"]
     found = next((one for one in rows if VersionRange.parse(one["pins"]).matches(pinned)), None)
-    return Uninstallable(written, OLD, found["first"], found["why"]) if found is not None else None
+    return Uninstallable(row, OLD, found["first"], found["why"], text=row) if found is not None else None
 
 
-_READERS: Mapping[str, Callable[[str, str], Iterator[Uninstallable]]] = {"lines": uninstallable_in, "toml": _of_toml, "conda": _of_conda}
+_READERS: Mapping[str, Callable[[str], Iterator[Uninstallable]]] = {"lines": uninstallable_in, "toml": _of_toml, "conda": _of_conda}

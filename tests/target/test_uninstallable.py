@@ -8,7 +8,10 @@ import pytest
 
 from mpslint.engine import check
 from mpslint.rule.loading import load_rules
+from mpslint.session.session import Options, check_file
 from mpslint.session.targeting import base_target
+from mpslint.session.view import view
+from mpslint.source.files import FoundFile
 from mpslint.source.reader import read
 from mpslint.target.requirement import Uninstallable
 
@@ -19,7 +22,9 @@ def test_a_line_without_a_build_is_named(tmp_path: Path) -> None:
     """The line is named with its place, whatever its spelling; one that is limited to Linux is not."""
     (tmp_path / "requirements.txt").write_text(FROZEN, encoding="utf-8")
 
-    assert base_target(str(tmp_path / "train.py")).uninstallable == (Uninstallable("nvidia_nccl_cu12==2.20.5 (requirements.txt, line 2)"),)
+    wanted = "nvidia_nccl_cu12==2.20.5"
+    found = base_target(str(tmp_path / "train.py")).uninstallable
+    assert found == (Uninstallable(wanted, path=str(tmp_path / "requirements.txt"), line=2, text=wanted),)
 
 
 def test_a_file_for_a_mac_serves_instead(tmp_path: Path) -> None:
@@ -134,7 +139,7 @@ def test_every_way_to_install_fails(files: dict[str, str], is_found: bool, tmp_p
         (tmp_path / name).write_text(text, encoding="utf-8")
     found = base_target(str(tmp_path / "train.py")).uninstallable
     assert bool(found) is is_found
-    assert all(any(name in one.written for name in files) for one in found)
+    assert all(any(one.path.endswith(name) for name in files) for one in found)
 
 
 @pytest.mark.parametrize(
@@ -220,3 +225,34 @@ def test_a_python_of_another_way_to_install_says_nothing(files: dict[str, str], 
     path = str(tmp_path / "train.py")
     rules = [rule for rule in load_rules() if rule.id == "MPS716"]
     assert bool(check(read(path, b"import torch\n"), base_target(path), rules).findings) is is_found
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "line"),
+    [
+        ("requirements.txt", "# triton==3.0.0\ntorch==2.4.0\ntriton==3.0.0  # for the A100\n", 3),
+        ("pyproject.toml", '[project]\nname = "x"\ndependencies = [\n  # "triton==3.0.0",\n  "torch==2.4.0",\n  "triton==3.0.0",\n]\n', 6),
+        (
+            "pyproject.toml",
+            f'[tool.poetry]\nname = "torch"\n[tool.poetry.dependencies]\ntorch = {{version = "^2", source = "gpu"}}\n{INDEX}',
+            4,
+        ),
+        ("pyproject.toml", f'[tool.poetry.dependencies.torch]\nversion = "^2"\nsource = "gpu"\n{INDEX}', 1),
+        ("environment.yml", f"{CONDA}  - pytorch\n  - 'pytorch-cuda=11.8'\n", 4),
+        ("environment.yml", f"{CONDA}  - pip:\n    - triton==3.0.0\n", 4),
+    ],
+)
+def test_the_finding_stands_at_the_requirement(name: str, text: str, line: int, tmp_path: Path) -> None:
+    """In its file, with its line, in whatever part of the project the script is."""
+    for folder in (".git", "sub"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    (tmp_path / "sub" / "train.py").write_text("import torch\n", encoding="utf-8")
+
+    result = check_file(FoundFile(str(tmp_path / "sub" / "train.py")), Options(isolated=True, select=("MPS720",)))
+    (finding,) = view(result).findings
+
+    assert (finding.place.path, finding.line) == (str(tmp_path / name), line)
+    assert finding.source.strip() in text.splitlines()[line - 1]
+    column, length = finding.mark
+    assert finding.text == finding.source[column : column + length] == text.splitlines()[line - 1][finding.column - 1 :][:length]
