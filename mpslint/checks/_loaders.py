@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+import fnmatch
+from collections.abc import Iterable, Iterator, Sequence
 
 from mpslint.facts.values import Argument, Bound, Call, Class, Function, Instance, Items, Known, Value, alternatives_of
 from mpslint.facts.values import Mapping as DictValue
+from mpslint.program.implicit import inside
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.setting import Setting
 from mpslint.settings.translate import bound_arguments
 
 ONLY_ASKED = frozenset(["dataset", "batch_size", "num_workers", "sampler", "batch_sampler", "collate_fn", "pin_memory", "drop_last"])
 """Attributes of a loader that start nothing."""
+TAKEN = ("dataset", "sampler", "batch_sampler", "collate_fn", "worker_init_fn")
+"""Arguments that go to the workers."""
+IN_WORKERS = ("__getitem__", "__getitems__", "__iter__", "__call__")
+"""Methods that run in the workers."""
+PICKLES_ITSELF = ("__getstate__", "__reduce__", "__reduce_ex__")
+"""Methods that say what of an object is pickled."""
 
 
 def with_workers(evidence: Evidence) -> Iterator[tuple[Call, Setting, dict[str, Argument]]]:
@@ -76,6 +84,47 @@ def _only_asks(node: ast.AST | None) -> bool:
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "len"
 
 
+def moved_to_gpu(evidence: Evidence) -> Iterator[Call]:
+    """Yield the calls that move something to the Mac's GPU."""
+    for matched in evidence.file_plans.matched:
+        names = [str(one) for setting in matched.settings if setting.name == "device.name" for one in setting.constants]
+        if names and all(name.startswith("mps") for name in names):
+            yield matched.call
+
+
+def run_in_workers(part: Class | Function) -> list[Function]:
+    """Return what of a data set's class, or of a function that a loader is given, runs in the workers."""
+    found = [part] if isinstance(part, Function) else [part.lookup(name) for name in IN_WORKERS]
+    return [one for one in found if isinstance(one, Function)]
+
+
+def pickled(values: Iterable[Value], keepers: Sequence[str] = ("*",), dropped: Sequence[str] = ()) -> Iterator[tuple[str, Value]]:
+    """Yield all that pickle takes along with some values, each with the attribute that holds it, or in whose value it is; '' for none.
+
+    `keepers` are the classes of other modules (globs) that keep what they are given, but for the `dropped` arguments.
+    """
+    waiting, seen = [("", value) for value in reversed(list(values))], set[int]()
+    while waiting:
+        name, value = waiting.pop()
+        for one in alternatives_of(value):
+            cls = one.cls if isinstance(one, Instance) else None
+            if id(one) in seen or (cls is not None and any(cls.lookup(method) for method in PICKLES_ITSELF)):
+                continue
+            seen.add(id(one))
+            yield name, one
+            parts = [(name, part) for part in inside(one)]
+            if isinstance(one, Bound) and one.function is not None and not one.function.is_static:
+                parts = [(name, one.receiver)]
+            elif isinstance(one, Instance) and cls is not None:
+                parts = [(key, part) for key, part in one.written_slots().items() if isinstance(key, str)]
+            elif isinstance(one, Instance) and one.owner is not None:
+                parts = [(name, one.owner)]
+            elif isinstance(one, Instance) and one.call is not None and any(fnmatch.fnmatchcase(one.name, glob) for glob in keepers):
+                kept = [argument for key, argument in one.call.keywords.items() if key not in dropped]
+                parts = [(name, argument.value) for argument in (*one.call.arguments, *kept)]
+            waiting += reversed(parts)
+
+
 def made_of(value: Value, depth: int = 5) -> Iterator[Class | Function]:
     """Yield the classes and functions of the program that an object is made of."""
     if depth <= 0:
@@ -86,8 +135,7 @@ def made_of(value: Value, depth: int = 5) -> Iterator[Class | Function]:
         elif isinstance(one, Bound):
             yield from made_of(one.receiver, depth - 1)
         elif isinstance(one, (Items, DictValue)):
-            parts = one.values() if isinstance(one, Items) else [entry.value for entry in one.slots.values()]
-            for part in parts:
+            for part in inside(one):
                 yield from made_of(part, depth - 1)
         elif isinstance(one, Instance):
             if one.cls is not None:

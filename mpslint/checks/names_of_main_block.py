@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from mpslint.checks._bindings import at_once, bound
-from mpslint.checks._loaders import with_workers
+from mpslint.checks._loaders import TAKEN, run_in_workers, with_workers
 from mpslint.core.finding import Related
 from mpslint.facts.values import Bound, Frame, Function, Instance, Value, alternatives_of
 from mpslint.program.flow import asks_for_main
@@ -18,10 +18,6 @@ from mpslint.rule.judge import Match, match_of
 from mpslint.settings.evidence import Evidence
 from mpslint.source.document import Kind
 
-TAKEN = ("dataset", "collate_fn", "worker_init_fn", "sampler", "batch_sampler")
-"""Arguments that go to the workers."""
-IN_WORKERS = ("__getitem__", "__getitems__", "__iter__", "__call__")
-"""Methods that run in the workers."""
 PERHAPS = (ast.If, ast.IfExp, ast.Try, ast.BoolOp, *SCOPES)
 """What may leave the code in it out."""
 
@@ -52,12 +48,12 @@ def _run_by(value: Value) -> Iterator[Function]:
     if len(alternatives) > 1:
         return
     for one in alternatives:
-        if isinstance(one, Function):
-            yield one
-        elif isinstance(one, Bound) and one.function is not None:
+        if isinstance(one, Bound) and one.function is not None:
             yield one.function
+        elif isinstance(one, Function):
+            yield one
         elif isinstance(one, Instance) and one.cls is not None:
-            yield from (found for name in IN_WORKERS if isinstance(found := one.cls.lookup(name), Function))
+            yield from run_in_workers(one.cls)
 
 
 def _is_in_script(frame: Frame) -> bool:

@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from mpslint.checks._loaders import made_of, with_workers
+from mpslint.checks._loaders import TAKEN, made_of, with_workers
 from mpslint.facts.values import Class, Function
 from mpslint.rule.judge import Match, match_of
 from mpslint.settings.evidence import Evidence
 from mpslint.source.document import Kind
-
-TAKEN = ("dataset", "sampler", "batch_sampler", "collate_fn", "worker_init_fn")
-"""Arguments that go to the workers."""
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
