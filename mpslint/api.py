@@ -136,9 +136,10 @@ class _Opened:
 
 def _opened(source: str | Path, filename: str, options: Options) -> _Opened:
     from mpslint.core.finding import UsageError
+    from mpslint.program.unreached import read
     from mpslint.session.session import configuration_for, read_bytes, rules_for
     from mpslint.source.files import FoundFile
-    from mpslint.source.reader import kind_of, read
+    from mpslint.source.reader import kind_of
     from mpslint.target.macs import known_chip
     from mpslint.target.target import default_target, given, resolved, with_mac
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from mpslint.core.finding import Edit, Finding, Fix, Related, RuleError, Safety, Severity, Span
 from mpslint.core.record import record
 from mpslint.program.parse import parse_program
+from mpslint.program.unreached import read
 from mpslint.project.run import Run
 from mpslint.rule.after_fixes import advised, held_back, is_fixed_too, may_fail
 from mpslint.rule.frameworks import names_framework
@@ -23,7 +24,6 @@ from mpslint.rule.selection import asked_by_default
 from mpslint.rule.suites import Suite, is_suite, suite_of
 from mpslint.settings.evidence import Evidence, gather_evidence, gather_run
 from mpslint.source.document import Document, Kind, Part, Unread
-from mpslint.source.reader import read
 from mpslint.target.target import Target
 
 if TYPE_CHECKING:

@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 
 from mpslint.config.shell import MISSING
 from mpslint.core.finding import Span
+from mpslint.core.knowledge import platform_data
 from mpslint.core.record import record
 from mpslint.facts.entries import ConfigMapping, ConfigNode, ConfigSequence
 from mpslint.facts.joined import join_all
@@ -234,7 +235,10 @@ def read(m: Walker, name: str, arguments: CallArguments, node: ast.Call) -> Valu
 
 
 def is_there(m: Walker, path: Value | None, node: ast.Call) -> Value:
-    """Return that a file exists, where a path means a configuration file of the run; of any other that is not known."""
+    """Return that a file exists, where a path means a configuration file of the run, or that it doesn't, where no Mac has it."""
+    text = path.value if isinstance(path, Known) and isinstance(path.value, str) else ""
+    if f"{text}/".startswith(tuple(platform_data("shell")["absent"])) and isinstance(path, Known):
+        return Known(False, node, path.weak, source=ast.unparse(node.func))
     if not (m.project is not None and isinstance(path, Known) and isinstance(path.value, str) and path.value.endswith(ENDINGS)):
         return UNKNOWN
     return Known(True, node, path.weak) if m.project.load_config(m, path.value, path.weak) is not None else UNKNOWN

@@ -13,7 +13,6 @@ from mpslint.program.exits import cut, marks
 from mpslint.program.machine import Walker
 from mpslint.program.store import Writes
 from mpslint.program.walk import walk
-from mpslint.source.unreached import takes
 from mpslint.tensors.passed_over import moves_in
 
 ENDS = frozenset({"sys.exit", "os._exit", "builtins.exit", "builtins.quit"})
@@ -209,3 +208,13 @@ def _bind_captured(m: Walker, pattern: Any, subject: Value) -> None:
         if isinstance(name, str):
             m.store.lose(subject)
             m.bind(name, subject if inner is pattern and isinstance(inner, ast.MatchAs) else UNKNOWN)
+
+
+def takes(case: ast.match_case, value: Any) -> bool | None:
+    """Return whether a case of a `match` takes a value; None where that isn't certain."""
+    if case.guard is not None:
+        return None
+    patterns: Sequence[Any] = case.pattern.patterns if isinstance(case.pattern, ast.MatchOr) else [case.pattern]
+    if all(isinstance(one, ast.MatchValue) and isinstance(one.value, ast.Constant) for one in patterns):
+        return any(one.value.value == value for one in patterns)
+    return True if isinstance(case.pattern, ast.MatchAs) and case.pattern.pattern is None else None

@@ -33,7 +33,7 @@ from mpslint.program.exits import Raised, leave, may_raise, raises
 from mpslint.program.flow import ENDS, guard_rest, if_statement, match_statement, tested
 from mpslint.program.loops import for_loop, while_loop
 from mpslint.program.machine import Loader, Walker
-from mpslint.program.tries import try_statement, with_statement
+from mpslint.program.tries import NO_MODULE, try_statement, with_statement
 
 
 def execute(m: Walker, body: Sequence[ast.stmt]) -> bool:
@@ -252,8 +252,11 @@ def _import_from(m: Walker, node: ast.ImportFrom) -> bool:
 
 def _fails(m: Walker, module: str) -> bool:
     """Return whether an import ends the path on a Mac. One at the top of a program ends all of it, which is said at the import alone."""
-    is_nested = bool(m.context.functions or m.context.guards)
-    return is_nested and not m.context.handlers and m.platform.lacks(module)
+    if not m.platform.lacks(module):
+        return False
+    if m.context.handlers:
+        raises(m, NO_MODULE)
+    return bool(m.context.functions or m.context.guards) and not m.context.handlers
 
 
 def _import_from_project(m: Walker, project: Loader, module: Module, node: ast.ImportFrom) -> bool:

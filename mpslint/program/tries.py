@@ -17,8 +17,7 @@ from mpslint.program.flow import ends_program
 from mpslint.program.machine import Walker
 from mpslint.program.store import Place, Writes, unknown_for, value_at
 
-IMPORT_ERRORS = frozenset({"", "builtins.ImportError", "builtins.ModuleNotFoundError", "builtins.Exception", "builtins.BaseException"})
-"""What catches the error of an import."""
+NO_MODULE = "builtins.ModuleNotFoundError"
 CLOSING = frozenset({"close", "__enter__", "__exit__"})
 """The methods that a manager may call of what it was given."""
 LONGEST_READ = 3
@@ -86,14 +85,12 @@ def _guarded(m: Walker, node: Any) -> bool:
     """
     read_before = m.project.configs_read if m.project is not None else 0
     caught = [_exceptions(m, handler) for handler in node.handlers]
-    names = tuple(name for one in caught for name in one)
     saving = tuple(name for handler, one in zip(node.handlers, caught, strict=True) if not ends_program(handler.body) for name in one)
     raised, leaves, writes = _raising(m, node, saving)
-    fails = not IMPORT_ERRORS.isdisjoint(names) and any(_imports_absent(m, statement) for statement in node.body)
-    imports_only = not fails and _only_imports(node.body)
+    imports_only = _only_imports(node.body) and not any(path.name == NO_MODULE for path in raised)
     reads_config = m.project is not None and m.project.configs_read > read_before and len(node.body) <= LONGEST_READ and not leaves
     paths = []
-    if not leaves and not fails:
+    if not leaves:
         m.store.begin()
         try:
             m.store.redo(writes)
@@ -122,7 +119,7 @@ def _guarded(m: Walker, node: Any) -> bool:
         finally:
             m.is_silent = before
             handler_writes = m.store.undo()
-        if imports_only or reads_config or not (reaching or fails):
+        if imports_only or reads_config or not reaching:
             cut(m, ways)
         elif not handler_leaves:
             paths.append(handler_writes)
@@ -272,13 +269,6 @@ def _only_imports(body: Sequence[ast.stmt]) -> bool:
     rest = [statement for statement in body if not isinstance(statement, (ast.Import, ast.ImportFrom, ast.Pass))]
     noted = all(isinstance(one, (ast.Assign, ast.AnnAssign)) and isinstance(one.value, (ast.Constant, ast.Name)) for one in rest)
     return len(rest) < len(body) and noted and isinstance(body[0], (ast.Import, ast.ImportFrom))
-
-
-def _imports_absent(m: Walker, statement: ast.stmt) -> bool:
-    """Return whether a statement imports a module that no Mac has."""
-    names = [statement.module or ""] if isinstance(statement, ast.ImportFrom) and not statement.level else []
-    names += [alias.name for alias in statement.names] if isinstance(statement, ast.Import) else []
-    return any(map(m.platform.lacks, names))
 
 
 def _exceptions(m: Walker, handler: ast.ExceptHandler) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import functools
 import re
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import field
 
@@ -19,7 +20,6 @@ from mpslint.core.finding import Span
 from mpslint.core.knowledge import platform_data
 from mpslint.core.record import record
 from mpslint.source.document import Document
-from mpslint.source.unreached import parsed, unreached_lines
 
 LARGEST = 200_000
 """Characters of a program that is parsed for what it starts."""
@@ -42,6 +42,16 @@ def _starters() -> tuple[tuple[str, re.Pattern[str]], ...]:
     """The module of each function that starts programs, and the pattern of its name where it is called or renamed."""
     names = [name.rpartition(".") for name in platform_data("launchers")["functions"]]
     return tuple((module, re.compile(rf"{last}(?<!\w{last})(?:[\s\\]*\(|\s+as\b)")) for module, _, last in names)
+
+
+def parsed(text: str) -> ast.Module | None:
+    """Return the tree of a Python text; None where it doesn't parse."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
 
 
 def groups_in_python(document: Document, offset: int = 0) -> Iterator[Group]:
@@ -83,9 +93,8 @@ class _Program:
         if not calls:
             return  # what encloses and changes what is of interest only around such a call
         self._learn(nodes)
-        elsewhere = unreached_lines(self.tree)
         for call in calls:
-            if call.lineno not in elsewhere:
+            if call.lineno not in self.document.unreached:
                 yield from self._started(call)
 
     def _learn(self, nodes: Sequence[ast.AST]) -> None:

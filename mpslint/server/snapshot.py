@@ -9,9 +9,10 @@ from typing import Any
 
 from mpslint.core.finding import Span
 from mpslint.core.record import record
+from mpslint.program.unreached import read
 from mpslint.server.part import TextPart
 from mpslint.source.document import Document, Kind, Place
-from mpslint.source.reader import encoded, read
+from mpslint.source.reader import encoded
 
 _MARK = "\ufeff"
 CODE, OTHER = "code", "raw"

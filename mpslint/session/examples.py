@@ -9,12 +9,12 @@ from dataclasses import replace
 
 from mpslint.core.finding import Finding, MpslintError
 from mpslint.engine import check
+from mpslint.program.unreached import read
 from mpslint.rewrite.apply import fix
 from mpslint.rule.loading import load_rules
 from mpslint.rule.rule import Example, Rule
 from mpslint.session.targeting import base_target
 from mpslint.session.view import target_line
-from mpslint.source.reader import read
 from mpslint.target.target import Target, default_target, with_versions
 from mpslint.target.uninstallable import uninstallable_in
 

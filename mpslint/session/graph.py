@@ -13,6 +13,7 @@ from mpslint.core.finding import ReadError, UsageError
 from mpslint.core.outside import read_file
 from mpslint.core.record import record
 from mpslint.facts.values import Known
+from mpslint.program.unreached import read
 from mpslint.project.documented import MOST_DOCUMENTED, commands_in
 from mpslint.project.importers import launchers_of, sources_around
 from mpslint.project.imports import has_main_guard, imports_of, search_paths_of
@@ -24,7 +25,7 @@ from mpslint.project.supposed import MOST_CONFIGS, config_flag, configs_for, nam
 from mpslint.session.session import Options, names_framework_in, read_bytes
 from mpslint.source.document import Kind
 from mpslint.source.files import STANDARD_INPUT, FoundFile
-from mpslint.source.reader import kind_of, read
+from mpslint.source.reader import kind_of
 
 LARGEST_PROJECT_FILE = 1_000_000
 """Bytes; a larger script is checked by itself."""

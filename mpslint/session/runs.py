@@ -14,6 +14,7 @@ from mpslint.core.collection import collect_if_due
 from mpslint.core.finding import Finding, ReadError, Related, Span
 from mpslint.core.outside import read_file
 from mpslint.core.record import record
+from mpslint.program.unreached import read
 from mpslint.project.launch import COMMAND_LINE_FILE, Entry, command_line, is_unwritten
 from mpslint.project.resolve import checkouts_of, is_out_of
 from mpslint.project.run import Project, Run, full_path, run_of
@@ -44,7 +45,6 @@ from mpslint.session.session import (
 from mpslint.session.view import shown_path
 from mpslint.source.document import Document, Kind
 from mpslint.source.files import STANDARD_INPUT, FoundFile
-from mpslint.source.reader import read
 
 if TYPE_CHECKING:
     from mpslint.engine import Checked

@@ -17,11 +17,12 @@ from mpslint.core.notices import forget, notice
 from mpslint.core.outside import read_file
 from mpslint.core.record import record
 from mpslint.program.parse import parse_program
+from mpslint.program.unreached import read
 from mpslint.session.configuration import Configuration, find_configuration, load_configuration, overridden
 from mpslint.source.document import Document, Kind, Unread
 from mpslint.source.files import STANDARD_INPUT, FoundFile, each_once, find_files, is_excluded
 from mpslint.source.glance import cannot_parse
-from mpslint.source.reader import MARKDOWN, is_text_notebook, kind_of, read
+from mpslint.source.reader import MARKDOWN, is_text_notebook, kind_of
 
 if TYPE_CHECKING:  # what follows is only loaded for a file that rules may have something to say about
     from mpslint.core.finding import Finding

@@ -13,10 +13,10 @@ from types import MappingProxyType
 from mpslint.core.finding import ReadError
 from mpslint.core.folders import names_in, remembered
 from mpslint.core.outside import read_file, repository_of, tree_around
+from mpslint.program.unreached import read
 from mpslint.project.importers import notebooks_in
 from mpslint.project.launch import launches_in
 from mpslint.source.document import Document
-from mpslint.source.reader import read
 from mpslint.target.commands import commands
 from mpslint.target.packages import canonical, needs_of, newest_versions
 from mpslint.target.requirement import Requirement

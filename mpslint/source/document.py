@@ -124,6 +124,8 @@ class Document:
     scripts: tuple[str, ...] = ()
     """Python files that cells write (`%%writefile train.py`): each a program of its own."""
     snippets: tuple[Snippet, ...] = ()
+    unreached: frozenset[int] = frozenset()
+    """The lines of Python, from 1, that a Mac certainly doesn't run, where it starts programs or has lines for a shell in blocks."""
     cells: tuple[Cell, ...] = ()
     unread: tuple[Unread, ...] = ()
     write_back: Callable[[Sequence[Edit]], bytes] | None = None

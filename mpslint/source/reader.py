@@ -8,7 +8,6 @@ import os
 import re
 import tokenize
 from collections.abc import Sequence
-from dataclasses import replace
 
 from mpslint.core.finding import Edit, ReadError
 from mpslint.source.called_magics import SIGN
@@ -71,10 +70,6 @@ def read(path: str, data: bytes, kind: Kind | None = None) -> Document:
         raise ReadError(f"{path}: more than {LARGEST_PROGRAM // 1_000_000} MB of Python, so not read")
     if document.python.count("\n") > MOST_LINES:
         raise ReadError(f"{path}: more than {MOST_LINES:,} lines of Python, so not read")
-    if document.snippets and document.python:
-        from mpslint.source.unreached import reached
-
-        document = replace(document, snippets=reached(document.snippets, document.text, document.python))
     return document
 
 

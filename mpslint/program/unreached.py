@@ -1,0 +1,41 @@
+"""Which lines of a Python text a Mac certainly doesn't run, by walking it: below a test for the system or its GPU, after an exit."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import replace
+
+from mpslint.core.finding import Span
+from mpslint.program.evaluator import evaluate_program
+from mpslint.project.spawned import may_start, parsed
+from mpslint.source import reader
+from mpslint.source.document import Document, Kind
+
+
+def read(path: str, data: bytes, kind: Kind | None = None) -> Document:
+    """Return the Document of a file's bytes with those of its lines for a shell that a Mac may run, and what it doesn't run.
+
+    Raises ReadError when the bytes are not text of that kind, or more than a program; the message names the file, the place and what is
+    wrong.
+    """
+    document = reader.read(path, data, kind)
+    is_asked = may_start(document.python) or any(_is_indented(document.text, snippet.span) for snippet in document.snippets)
+    tree = parsed(document.python) if is_asked else None
+    if tree is None:
+        return document
+    lines, python = unreached_lines(document, tree), document.python
+    left = (snippet for snippet in document.snippets if python.count("\n", 0, snippet.span.start) + 1 not in lines)
+    return replace(document, snippets=tuple(left), unreached=lines)
+
+
+def _is_indented(text: str, span: Span) -> bool:
+    return text[text.rfind("\n", 0, span.start) + 1 : span.start][:1] in (" ", "\t")
+
+
+def unreached_lines(document: Document, tree: ast.Module) -> frozenset[int]:
+    """Return the numbers of the lines, from 1, that a Mac certainly doesn't run; none where the text is too much to follow."""
+    facts = evaluate_program(document, tree.body, {})
+    if facts.is_exhausted:
+        return frozenset()
+    left = [node for node in ast.walk(tree) if isinstance(node, ast.stmt) and node not in facts.uses.reached]
+    return frozenset(line for node in left for line in range(node.lineno, (node.end_lineno or node.lineno) + 1))
