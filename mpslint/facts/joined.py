@@ -21,6 +21,7 @@ from mpslint.facts.values import (
     Value,
     alternatives_of,
     is_trait,
+    is_weak,
 )
 
 
@@ -38,9 +39,17 @@ def same(a: Value, b: Value) -> bool:
 
 
 def with_attribute(value: Value, name: str) -> Value:
-    """Return what a value is where it is asked for an attribute: what is a constant without it raises there (a sum that begins with 0)."""
+    """Return what a value is where it is asked for an attribute: what is a constant without it raises there (a sum that begins with 0).
+
+    What is but a default isn't used there.
+    """
     left = [one for one in alternatives_of(value) if not (isinstance(one, Known) and not one.source and not hasattr(one.value, name))]
-    return join_all(left) if left else value
+    return join_all(left) if left else UNKNOWN if is_weak(value) else value
+
+
+def as_changed(value: Value) -> Value:
+    """Return what a value is where it is changed: no constant can be, so that what is but a default is something else there."""
+    return UNKNOWN if isinstance(value, Known) and value.weak else value
 
 
 def join(a: Value, b: Value) -> Value:

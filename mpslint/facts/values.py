@@ -196,6 +196,11 @@ class Frame:
     own_names: frozenset[str] = frozenset()
     """The names that a function assigns somewhere."""
 
+    @property
+    def outermost(self) -> Frame:
+        """The frame of the module that it is in."""
+        return self if self.parent is None else self.parent.outermost
+
 
 @record(eq=False, slots=True)
 class Function:

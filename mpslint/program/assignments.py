@@ -6,7 +6,7 @@ import ast
 from collections.abc import Sequence
 
 from mpslint.facts.facts import Accumulation, AttributeWrite
-from mpslint.facts.joined import join_all, with_attribute
+from mpslint.facts.joined import as_changed, join_all, with_attribute
 from mpslint.facts.values import (
     MAYBE,
     UNKNOWN,
@@ -25,9 +25,8 @@ from mpslint.facts.values import (
     alternatives_of,
     is_weak,
     settled,
-    weakened,
 )
-from mpslint.program import dicts, effects, environment, fields, implicit, lists
+from mpslint.program import dicts, effects, environment, executed, fields, implicit, lists
 from mpslint.program.attributes import descriptor_method, get_item, is_property, is_whole_class
 from mpslint.program.exits import Raised, is_certain, may_raise
 from mpslint.program.lists import iterated
@@ -127,7 +126,7 @@ def _parts(m: Walker, targets: Sequence[ast.expr], value: Value, star: int | Non
 
 
 def _assign_attribute(m: Walker, target: ast.Attribute, value: Value, value_node: ast.expr, statement: ast.stmt) -> None:
-    receiver = m.value(target.value)
+    receiver = as_changed(m.value(target.value))
     write_attribute(m, receiver, target.attr, value, value_node)
     if not m.is_silent:
         m.facts.attributes.append(AttributeWrite(statement, target.value, target.attr, receiver, value, value_node, m.context))
@@ -142,16 +141,22 @@ def write_attribute(m: Walker, receiver: Value, name: str, value: Value, node: a
         may_raise(m)
     for owner in owners:
         with m.perhaps(is_sure=len(owners) == 1):
-            _write_to(m, owner, name, value, node)
+            write_to(m, owner, name, value, node)
 
 
-def _write_to(m: Walker, owner: Value, name: str, value: Value, node: ast.expr) -> None:
+def write_to(m: Walker, owner: Value, name: str, value: Value, node: ast.expr, is_plain: bool = False) -> None:
+    """Write an attribute of one value; where that `is_plain` as `object.__setattr__` does, whatever the class says of writing."""
     if name == "__dict__" and isinstance(owner, Instance):
         _become(m, owner, value)
     elif isinstance(owner, Class) and any(isinstance(one, Class) and one.lookup("__setattr__") for one in owner.decorators):
         m.store.lose(value)
         m.store.write(owner.slots, name, UNKNOWN)  # as its metaclass does
-    elif isinstance(owner, Instance) and owner.cls is not None and isinstance(own := owner.cls.lookup("__setattr__"), Function):
+    elif (
+        not is_plain
+        and isinstance(owner, Instance)
+        and owner.cls is not None
+        and isinstance(own := owner.cls.lookup("__setattr__"), Function)
+    ):
         m.calls.call_function(m, own, [owner, Known(name), value], {}, False, node)
     elif isinstance(owner, Instance) and owner.cls is not None and isinstance(own := owner.cls.lookup(name), Function) and is_property(own):
         if own.setter is None:
@@ -161,14 +166,13 @@ def _write_to(m: Walker, owner: Value, name: str, value: Value, node: ast.expr) 
         m.calls.call_function(m, setter.function, [setter.receiver, owner, value], {}, False, node)
     elif isinstance(owner, Instance) and modules.write_data(m, owner, name, value):
         return
-    elif isinstance(owner, Instance) and owner.cls is not None and fields.is_frozen(m, owner.cls):
+    elif not is_plain and isinstance(owner, Instance) and owner.cls is not None and fields.is_frozen(m, owner.cls):
         raise Raised("AttributeError")
     else:
-        write_plainly(m, owner, name, value)
+        _write_plainly(m, owner, name, value)
 
 
-def write_plainly(m: Walker, owner: Value, name: str, value: Value) -> None:
-    """Write an attribute as `object.__setattr__` does, whatever the class says of it."""
+def _write_plainly(m: Walker, owner: Value, name: str, value: Value) -> None:
     if isinstance(owner, (Instance, Class, Module)):
         if isinstance(owner, Instance) and owner.cls is not None and owner.cls.lookup("__slots__") is not None:
             may_raise(m)
@@ -190,7 +194,7 @@ def _become(m: Walker, owner: Instance, value: Value) -> None:
 
 
 def _assign_item(m: Walker, target: ast.Subscript, value: Value, value_node: ast.expr, statement: ast.stmt) -> None:
-    receiver, index = m.value(target.value), m.value(target.slice)
+    receiver, index = as_changed(m.value(target.value)), m.value(target.slice)
     _write_item(m, receiver, index, target.slice, value, value_node, statement)
 
 
@@ -220,9 +224,8 @@ def _write_item(
         lists.set_items(m, receiver, index, target, value)
     elif isinstance(receiver, Symbol) and receiver.name == COMMAND_WORDS:
         lists.set_words(m, target, index, value)
-    elif isinstance(receiver, Instance) and receiver.name == "builtins.globals":
-        for name in [str(index.value)] if isinstance(index, Known) else list(m.root.slots):
-            m.store.write(m.root.slots, name, value if isinstance(index, Known) else weakened(m.root.slots[name]))
+    elif isinstance(receiver, Instance) and receiver.name == executed.NAMES:
+        executed.write_name(m, receiver.slots, index, value)
     elif isinstance(receiver, Instance):
         may_raise(m)
         if receiver.cls is not None and isinstance(own := receiver.cls.lookup("__setitem__"), Function):
@@ -242,6 +245,7 @@ def augmented_assignment(m: Walker, node: ast.AugAssign) -> bool:
     """Carry out `name += value`, and record what accumulates."""
     place, old = _target(m, node.target)
     new = m.value(node.value)
+    old = as_changed(old) if isinstance(new, (Items, Mapping)) else old
     if isinstance(node.op, ast.Add) and not m.is_silent:
         m.facts.accumulations.append(Accumulation(node, node.target, old, new, node.value, m.context))
     if isinstance(node.op, ast.BitOr) and isinstance(old, Symbol) and old.name == environment.ENVIRONMENT and isinstance(new, Mapping):
@@ -273,10 +277,10 @@ def augmented_assignment(m: Walker, node: ast.AugAssign) -> bool:
 def _target(m: Walker, target: ast.expr) -> tuple[tuple[Value, ...], Value]:
     """Return the parts of what is assigned to, each evaluated once, and what is there."""
     if isinstance(target, ast.Attribute):
-        owner = m.value(target.value)
+        owner = as_changed(m.value(target.value))
         return (owner,), m.attribute(owner, target.attr, target)
     if isinstance(target, ast.Subscript):
-        receiver, index = m.value(target.value), m.value(target.slice)
+        receiver, index = as_changed(m.value(target.value)), m.value(target.slice)
         is_part = isinstance(index, Items) and index.kind == "slice"
         return (receiver, index), UNKNOWN if is_part else get_item(m, receiver, index)
     assert isinstance(target, ast.Name)
@@ -327,9 +331,9 @@ def delete_statement(m: Walker, node: ast.Delete) -> bool:
                 may_raise(m)
             m.store.delete(slots, target.id)
         elif isinstance(target, ast.Attribute):
-            delete_attribute(m, m.value(target.value), target.attr)
+            delete_attribute(m, as_changed(m.value(target.value)), target.attr)
         elif isinstance(target, ast.Subscript):
-            receiver, index = m.value(target.value), m.value(target.slice)
+            receiver, index = as_changed(m.value(target.value)), m.value(target.slice)
             for one in alternatives_of(receiver):
                 with m.perhaps(is_sure=one is receiver):
                     _delete_item(m, one, index, target.slice)

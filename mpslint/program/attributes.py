@@ -7,7 +7,7 @@ import builtins
 from functools import partial
 
 from mpslint.core.record import record
-from mpslint.facts.joined import join_all
+from mpslint.facts.joined import join_all, same
 from mpslint.facts.values import (
     MAYBE,
     UNKNOWN,
@@ -24,11 +24,13 @@ from mpslint.facts.values import (
     Symbol,
     Unknown,
     Value,
+    alternatives_of,
     settled,
     weakened,
 )
 from mpslint.program import bags, flags, tracked
 from mpslint.program.effects import not_followed
+from mpslint.program.executed import NAMES
 from mpslint.program.exits import Raised, may_raise
 from mpslint.program.functions import call_function, keeps_results
 from mpslint.program.machine import COMMAND_WORDS, Walker
@@ -60,12 +62,16 @@ def get_attribute(m: Walker, base: Value, name: str, node: ast.expr | None) -> V
         return _attribute_of_module(m, base, name)
     if isinstance(base, Class):
         if name == "__dict__":
-            return _names_of_class(base, node)
+            return _names_of_class(m, base, node)
         found = base.lookup(name)
+        if m.exits and may_lack(m, base, name):
+            may_raise(m)
         if (getter := descriptor_method(base, name, "__get__")) is not None:
             return call_function(m, getter.function, [getter.receiver, Known(None), base], {}, False, node)
         if isinstance(found, Function) and _is_of_class(found):
             return Bound(base, name, found)
+        if isinstance(found, OneOf):
+            return join_all([Bound(base, name, one) if isinstance(one, Function) and _is_of_class(one) else one for one in found.values])
         if found is None and base.outside_bases():
             return Symbol(f"{base.outside_bases()[0]}.{name}", node)
         return UNKNOWN if found is None else found
@@ -73,7 +79,7 @@ def get_attribute(m: Walker, base: Value, name: str, node: ast.expr | None) -> V
         return Known(base.value.split(":")[0], base.origin, base.weak, base.source)
     if isinstance(base, (Known, Items, Mapping)):
         if isinstance(base, Known) and not base.source and type(base.value) in NUMBERS and not hasattr(base.value, name):
-            if isinstance(base.value, int):  # it may be of an enumeration
+            if isinstance(base.value, int) or base.weak:  # it may be of an enumeration
                 may_raise(m)
                 return UNKNOWN
             raise Raised("AttributeError")
@@ -84,9 +90,19 @@ def get_attribute(m: Walker, base: Value, name: str, node: ast.expr | None) -> V
         return Bound(base, name)
     if isinstance(base, OneOf):
         return m.one_of([partial(get_attribute, m, one, name, node) for one in base.values])
+    if isinstance(base, (Function, Bound)) and name == "__call__":
+        return base
+    if (function := base.function if isinstance(base, Bound) else base) and name == "__globals__" and isinstance(function, Function):
+        return Instance(NAMES, slots=function.frame.outermost.slots)
     if isinstance(base, Function) and keeps_results(m, base):
         m.store.write(m.kept, (base.born,), UNKNOWN)  # `cache_clear`: it may run anew
     return Unknown(base.reason) if isinstance(base, Unknown) and base.reason else UNKNOWN
+
+
+def may_lack(m: Walker, cls: Class, name: str) -> bool:
+    """Return whether only some paths gave a class an attribute that it is found to have."""
+    own = next((one for one in cls.lineage() if name in one.slots), None) if m.store.unsure else None
+    return own is not None and (id(own.slots), name) in m.store.unsure
 
 
 def is_whole_class(cls: Class) -> bool:
@@ -98,14 +114,15 @@ def is_whole_class(cls: Class) -> bool:
     ) and not any(cls.lookup(name) is not None for name in ("__getattr__", "__getattribute__"))
 
 
-def _names_of_class(cls: Class, node: ast.expr | None) -> Mapping:
+def _names_of_class(m: Walker, cls: Class, node: ast.expr | None) -> Mapping:
     """Return what a class itself holds, not its bases: all of it, unless a decorator, a metaclass or a base may have added something."""
     bases_are_known = all(
         isinstance(base, Class) or (isinstance(base, Symbol) and base.name == "builtins.object") for base in cls.bases_above()
     )
     is_plain = bases_are_known and not cls.decorators and not any(one.node.keywords for one in cls.lineage())
     python_s_own = {name: DictEntry(UNKNOWN) for name in OF_EVERY_CLASS}
-    return Mapping({**python_s_own, **{name: DictEntry(value) for name, value in cls.slots.items()}}, node, not is_plain)
+    own = {name: DictEntry(value, None, (id(cls.slots), name) not in m.store.unsure) for name, value in cls.slots.items()}
+    return Mapping({**python_s_own, **own}, node, not is_plain)
 
 
 def _attribute_of_module(m: Walker, base: Module, name: str) -> Value:
@@ -142,8 +159,9 @@ def _attribute_of_symbol(m: Walker, base: Symbol, name: str, node: ast.expr | No
 
 
 def _attribute_of_instance(m: Walker, base: Instance, name: str, node: ast.expr | None) -> Value:
-    if base.cls is not None and isinstance(own := base.cls.lookup(name), Function) and is_property(own):
-        return call_function(m, own, [base.proxied or base], {}, False, node)
+    held = base.cls.lookup(name) if base.cls is not None else None
+    if held is not None and any(isinstance(one, Function) and is_property(one) for one in alternatives_of(held)):
+        return _of_object(m, base, name, held, node)
     if base.cls is not None and name in ("__class__", "__dict__"):
         return base.cls if name == "__class__" else _dict_of(base, node)
     if base.cls is not None and base.proxied is None and isinstance(own := base.cls.lookup("__getattribute__"), Function):
@@ -159,15 +177,10 @@ def _attribute_of_instance(m: Walker, base: Instance, name: str, node: ast.expr 
     if (base.kind or PLACE in base.slots or PARTS in base.slots) and (told := methods.attribute(m, base, name, node)) is not None:
         return told
     if base.cls is not None:
-        found = base.cls.lookup(name)
-        if isinstance(found, Function):
-            own_object = base.proxied or base
-            if any(isinstance(one, Symbol) and one.name in m.platform.kept_properties for one in found.decorators):
-                m.store.write(base.slots, name, settled(call_function(m, found, [own_object], {}, False, node)))
-                return base.slots[name]
-            return Bound((own_object.cls or UNKNOWN) if _is_of_class(found) else own_object, name, found)
-        if found is not None:
-            return (weakened(found) if isinstance(found, Known) else UNKNOWN) if base.fallback == MAYBE.reason else found
+        if held is not None:
+            if m.exits and may_lack(m, base.cls, name):
+                may_raise(m)
+            return _of_object(m, base, name, held, node)
         if (given := bags.from_getter(m, base, "__getattr__", name)) is not None:
             return given
     if base.call is not None and name in base.call.keywords:
@@ -187,6 +200,21 @@ def _attribute_of_instance(m: Walker, base: Instance, name: str, node: ast.expr 
     child = m.made(Instance(f"{base.name}.{name}", owner=base))
     base.slots[name] = child  # remembered, not written: a path that only reads it, such as a loop, leaves it what it was
     return child
+
+
+def _of_object(m: Walker, base: Instance, name: str, held: Value, node: ast.expr | None) -> Value:
+    """Return what an attribute of an object is that its class holds: a method is bound to the object, and a property called."""
+    own = base.proxied or base
+    if isinstance(held, OneOf):
+        return m.one_of([partial(_of_object, m, base, name, one, node) for one in held.values])
+    if not isinstance(held, Function):
+        return (weakened(held) if isinstance(held, Known) else UNKNOWN) if base.fallback == MAYBE.reason else held
+    if is_property(held):
+        return call_function(m, held, [own], {}, False, node)
+    if any(isinstance(one, Symbol) and one.name in m.platform.kept_properties for one in held.decorators):
+        m.store.write(base.slots, name, settled(call_function(m, held, [own], {}, False, node)))
+        return base.slots[name]
+    return Bound((own.cls or UNKNOWN) if _is_of_class(held) else own, name, held)
 
 
 def _dict_of(base: Instance, node: ast.expr | None) -> Mapping:
@@ -220,6 +248,8 @@ def get_item(m: Walker, base: Value, index: Value) -> Value:
     """Return `base[index]`."""
     if isinstance(base, OneOf):
         return m.one_of([partial(get_item, m, one, index) for one in base.values])
+    if isinstance(base, Symbol) and base.name == "sys.modules" and same(m.lookup("__name__"), index):
+        return m.home or Instance(NAMES, slots=m.root.slots)
     if isinstance(base, Symbol):
         return index if base.name in m.platform.transparent else UNKNOWN
     if isinstance(base, Instance):

@@ -8,8 +8,9 @@ import itertools
 import math
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 
-from mpslint.facts.joined import join, join_all, truth
+from mpslint.facts.joined import as_changed, join, join_all, truth
 from mpslint.facts.values import (
     BASES,
     MAYBE,
@@ -30,9 +31,9 @@ from mpslint.facts.values import (
 )
 from mpslint.program import dicts, effects, iterating, lists
 from mpslint.program.arguments import CallArguments
-from mpslint.program.assignments import delete_attribute, write_attribute, write_plainly
-from mpslint.program.attributes import is_property, is_whole_class
-from mpslint.program.executed import execute_file
+from mpslint.program.assignments import delete_attribute, write_attribute, write_to
+from mpslint.program.attributes import is_property, is_whole_class, may_lack
+from mpslint.program.executed import execute_file, names_of
 from mpslint.program.exits import Raised, may_raise
 from mpslint.program.machine import Walker
 from mpslint.program.operators import NOT_PLAIN, is_one_index, is_short, or_unknown, plain_of
@@ -87,22 +88,26 @@ def call_builtin(m: Walker, name: str, arguments: CallArguments, node: ast.Call)
         return _hasattr(m, values[0], values[1], node)
     if name == "callable" and len(values) == 1 and isinstance(values[0], (Known, Items, Mapping, Class, Function, Bound)):
         return Known(isinstance(values[0], (Class, Function, Bound)), node)
+    if name in ("property", "staticmethod", "classmethod") and values and isinstance(values[0], Function):
+        return _decorated(name, values, arguments)
     if name == "object.__setattr__" and len(values) == 3 and isinstance(values[1], Known):
-        write_plainly(m, values[0], str(values[1].value), settled(values[2]))
+        write_to(m, as_changed(values[0]), str(values[1].value), settled(values[2]), node, is_plain=True)
         return Known(None, node)
-    if name in ("setattr", "object.__setattr__") and len(values) == 3:
-        return _setattr(m, values[0], values[1], values[2], node)
+    if name in ("setattr", "object.__setattr__", "type.__setattr__") and len(values) == 3:
+        return _setattr(m, as_changed(values[0]), values[1], values[2], node)
     if name == "delattr" and len(values) == 2:
         if isinstance(values[1], Known):
-            delete_attribute(m, values[0], str(values[1].value))
+            delete_attribute(m, as_changed(values[0]), str(values[1].value))
         else:
             may_raise(m)
-            effects.change_any_attribute(m, values[0])
+            effects.change_any_attribute(m, as_changed(values[0]))
         return Known(None, node)
     if name == "vars" and len(values) == 1:
         return m.attribute(values[0], "__dict__", node)
     if name in ("getattr", "vars"):  # by a name that isn't known, or of all names here
         m.facts.uses.is_vague = True
+    if name in ("globals", "locals", "vars") and not values:
+        return names_of(m, name)
     if name == "exec":
         return execute_file(m, node)
     if name == "isinstance" and len(values) == 2:
@@ -123,6 +128,15 @@ def call_builtin(m: Walker, name: str, arguments: CallArguments, node: ast.Call)
         return made
     is_unknown = name in ("input", "open", "next", "type", "id", "any", "all", "sum")
     return Known(None, node) if name == "print" else UNKNOWN if is_unknown else None
+
+
+def _decorated(name: str, values: Sequence[Value], arguments: CallArguments) -> Function:
+    """Return a function as one of Python's decorators makes it that is called."""
+    function = values[0]
+    assert isinstance(function, Function)
+    setter, deleter = (arguments.get(place, key) for place, key in ((1, "fset"), (2, "fdel")))
+    made = replace(function, decorators=(*function.decorators, Symbol(f"builtins.{name}")))
+    return made.with_accessors(*(one if isinstance(one, Function) else None for one in (setter, deleter)))
 
 
 def _container_of(value: Value) -> str:
@@ -302,8 +316,8 @@ def _getattr(m: Walker, values: list[Value], node: ast.Call) -> Value:
         return UNKNOWN
     if _has_method(m, values[0], str(name)):
         return Bound(values[0], str(name))
-    if isinstance(values[0], Instance) and values[0].cls is not None and values[0].cls.lookup(str(name)) is not None:
-        return found
+    if isinstance(values[0], Instance) and (cls := values[0].cls) is not None and cls.lookup(str(name)) is not None:
+        return join(found, values[2]) if may_lack(m, cls, str(name)) else found
     if (
         isinstance(values[0], Instance)
         and name in values[0].slots
@@ -329,7 +343,8 @@ def _hasattr(m: Walker, owner: Value, name: Known, node: ast.Call) -> Value:
             return UNKNOWN if owner.slots[name.value] is MAYBE else Known(True, node)
         found = owner.cls.lookup(str(name.value))
         if found is not None:
-            return UNKNOWN if found is MAYBE or (isinstance(found, Function) and is_property(found)) else Known(True, node)
+            is_sure = found is not MAYBE and not may_lack(m, owner.cls, str(name.value))
+            return Known(True, node) if is_sure and not (isinstance(found, Function) and is_property(found)) else UNKNOWN
         if is_whole_class(owner.cls) and owner.owner is None and not owner.fallback and str(name.value)[:2] != "__":
             return Known(False, node)
     return Known(True, node) if _has_method(m, owner, str(name.value)) else UNKNOWN

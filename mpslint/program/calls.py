@@ -173,6 +173,8 @@ def call_value(m: Walker, callee: Value, receiver: Value | None, arguments: Call
         return call_outside(m, named, callee.receiver, arguments, node)
     if isinstance(callee, Bound):
         implicit.called(m, [*arguments.all, callee.receiver], implicit.ANY)
+        if "key" in arguments.keywords:
+            follow_callbacks(m, arguments)
         return builtin.call_method(m, callee, arguments, node)
     if isinstance(callee, Symbol):
         return _call_symbol(m, callee, receiver, arguments, node)
@@ -281,6 +283,8 @@ def _of_python(m: Walker, name: str, arguments: CallArguments, node: ast.Call) -
         return environment.call_os(m, name, arguments, node)
     if name.startswith("builtins."):
         implicit.of_function(m, name.removeprefix("builtins."), arguments.all)
+        if "key" in arguments.keywords or (name == "builtins.iter" and len(arguments.positional) > 1):
+            follow_callbacks(m, arguments)
         return builtin.call_builtin(m, name.removeprefix("builtins."), arguments, node)
     return None
 

@@ -10,11 +10,11 @@ from mpslint.program import iterating, lists
 from mpslint.program.arguments import CallArguments
 from mpslint.program.exits import Raised, may_raise
 from mpslint.program.machine import Walker
+from mpslint.program.reach import CHANGING
 from mpslint.tensors import loaders
 
 
 def call_method(m: Walker, receiver: Mapping, name: str, arguments: CallArguments, node: ast.Call) -> Value:
-    first = arguments.first()
     if name in ("get", "pop", "setdefault"):
         return _entry_method(m, receiver, name, arguments, node)
     if name == "update":
@@ -35,8 +35,9 @@ def call_method(m: Walker, receiver: Mapping, name: str, arguments: CallArgument
         return Known(None, node)
     if name == "popitem":
         return _pop_last(m, receiver, node)
-    if name == "fromkeys" and first is not None:
-        return UNKNOWN
+    if name in CHANGING:
+        m.store.lose_inside([receiver, *arguments.all], is_whole=True)
+        forget_entries(m, receiver)
     return UNKNOWN
 
 

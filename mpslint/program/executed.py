@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import ast
 
-from mpslint.facts.values import Instance, Items, Known, Mapping, Names, Value, weakened
+from mpslint.facts.values import Instance, Items, Known, Mapping, Slots, Value, settled, weakened
 from mpslint.program.machine import Walker
 from mpslint.program.started import as_written
 from mpslint.program.walk import walk
 
 ENDING = ".py"
+NAMES = "builtins.globals"
+"""What the object goes by that holds the names of a module or of a class body as a dict does."""
 
 
 def execute_file(m: Walker, node: ast.Call) -> Value:
@@ -29,13 +31,32 @@ def execute_file(m: Walker, node: ast.Call) -> Value:
     return Known(None, node)
 
 
+def names_of(m: Walker, function: str) -> Instance | None:
+    """Return what `globals()`, `vars()` or `locals()` gives; None inside a function, where it is a copy."""
+    frame = m.root if function == "globals" else m.frame
+    return Instance(NAMES, slots=frame.slots) if frame is m.root or frame.is_class else None
+
+
+def write_name(m: Walker, slots: Slots, name: Value, value: Value) -> None:
+    """Carry out `globals()[name] = value`."""
+    if isinstance(name, Known):
+        m.store.write(slots, str(name.value), settled(value))
+    else:
+        m.store.lose(value)
+        _forget_names(m, slots)
+
+
 def _forget(m: Walker) -> None:
     for slots in {id(one): one for one in (m.frame.slots, m.root.slots)}.values():
-        for name in list(slots):
-            _forget_name(m, slots, name)
+        _forget_names(m, slots)
 
 
-def _forget_name(m: Walker, slots: Names, name: str) -> None:
+def _forget_names(m: Walker, slots: Slots) -> None:
+    for name in list(slots):
+        _forget_name(m, slots, name)
+
+
+def _forget_name(m: Walker, slots: Slots, name: str) -> None:
     """A name may be given any value: a constant that it has is its default, and of a list, a dict or an object nothing is known."""
     value = slots[name]
     if isinstance(value, Known):

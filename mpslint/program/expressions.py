@@ -163,7 +163,8 @@ def _boolean(m: Walker, node: ast.BoolOp) -> Value:
             m.store.merge(writes, {})
             answer = m.truth(last)
             if answer is decisive and not is_weak(last):
-                return last if not possible else _decided([*possible, last], decisive)
+                before = [*possible, weak] if weak is not None else possible
+                return last if not before else _decided([*before, last], decisive)
             if answer is decisive:
                 weak = weak or last
             elif answer is None:

@@ -12,6 +12,7 @@ from mpslint.facts.values import UNKNOWN, Items, Known, Mapping, Unknown, Value,
 from mpslint.program.arguments import CallArguments
 from mpslint.program.exits import Raised, may_raise
 from mpslint.program.machine import COMMAND_WORDS, Walker
+from mpslint.program.reach import CHANGING
 
 MOST_ITEMS = 4096
 MOST_LETTERS = 256
@@ -40,9 +41,10 @@ def call_method(m: Walker, items: Items, name: str, arguments: CallArguments, no
             may_raise(m)  # what isn't known may not be comparable
         _become(m, items, moved)
         return Known(None, node)
-    if name == "update":
+    if name in CHANGING:
+        m.store.lose_inside([items, *arguments.all], is_whole=True)
         _become(m, items, None)
-        return Known(None, node)
+        return UNKNOWN if name[:2] == "__" else Known(None, node)
     if name == "index":
         may_raise(m)
     return _looked_up(items, name, arguments, node)

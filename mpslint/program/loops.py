@@ -63,7 +63,9 @@ def for_loop(m: Walker, node: ast.For | ast.AsyncFor) -> bool:
     if m.is_dead:
         return True
     if isinstance(iterated, Known) and not iterated.source and type(iterated.value) in NUMBERS:
-        raise Raised("TypeError")
+        if not iterated.weak:
+            raise Raised("TypeError")
+        iterated = UNKNOWN
     if isinstance(iterated, Items) and any(content is LATER for _, content in iterated.sources):
         iterated = settled(iterated)
     if not m.is_silent:

@@ -88,6 +88,7 @@ class Loader(Protocol):
 MOST_STEPS = 300_000
 """Expressions evaluated in one file before the evaluator stops following calls."""
 DEEPEST_CALL = 12
+BUILTINS = frozenset(dir(builtins))
 
 
 @record(frozen=True, slots=True)
@@ -278,14 +279,15 @@ class Walker:
         while frame is not None:
             value = frame.slots.get(name)
             if value is not None:
-                return value
+                is_shadowing = frame.is_class or (name in BUILTINS and value.__class__ is not Instance)
+                return self._or_outer(frame, name, value) if is_shadowing else value
             if name in frame.own_names:
                 return UNKNOWN
             frame = frame.parent
         home = self.home
         if name == "__name__":
             return Known(home.name if home is not None else "__main__")
-        if hasattr(builtins, name):
+        if name in BUILTINS:
             return Symbol(f"builtins.{name}")
         stars = self.stars
         candidates = [self.platform.imported(module, name) for module in stars]
@@ -293,6 +295,18 @@ class Walker:
         if not (best and self.how_known(best)):
             best = self.platform.brought.get(name, "") if stars else ""
         return Symbol(best) if best else UNKNOWN
+
+    def _or_outer(self, frame: Frame, name: str, value: Value) -> Value:
+        """Return what a name is that a frame has: where only some paths gave it its value, others find that of the frames around it."""
+        if (id(frame.slots), name) not in self.store.unsure or name in frame.own_names:
+            return value
+        outer = frame.parent
+        while outer is not None and name not in outer.slots:
+            outer = outer.parent
+        if outer is None and name not in BUILTINS:
+            return value
+        self.store.lose_inside([value, *([outer.slots[name]] if outer is not None else [])], is_whole=True)
+        return UNKNOWN
 
     def is_bound(self, name: str) -> bool:
         """Return whether a statement gave a name a value that holds in the current frame."""
@@ -370,10 +384,7 @@ class Walker:
     @property
     def root(self) -> Frame:
         """The frame of the module whose code is walked."""
-        frame = self.frame
-        while frame.parent is not None:
-            frame = frame.parent
-        return frame
+        return self.frame.outermost
 
     @property
     def home(self) -> Module | None:

@@ -16,7 +16,7 @@ from mpslint.facts.values import (
     Symbol,
     Value,
     alternatives_of,
-    settled,
+    is_weak,
 )
 from mpslint.program import (
     bags,
@@ -25,15 +25,19 @@ from mpslint.program import (
     config_files,
     effects,
     environment,
+    executed,
     self_parsed,
     tracked,
 )
 from mpslint.program.arguments import CallArguments
 from mpslint.program.called import record_call
 from mpslint.program.machine import Walker
-from mpslint.program.reach import CHANGING
+from mpslint.program.reach import BY_NAME, CHANGING, Reach, extend, written_by
 from mpslint.program.store import CONTENT, parts_of
 from mpslint.tensors import domain, libraries
+
+WRITING = {"__setattr__": "builtins.object.__setattr__", "__delattr__": "builtins.delattr"}
+"""Methods that every object has from Python, by the function that does the same."""
 
 
 def call_outside(m: Walker, callee: Value, receiver: Value | None, arguments: CallArguments, node: ast.Call) -> Value:
@@ -45,12 +49,11 @@ def call_outside(m: Walker, callee: Value, receiver: Value | None, arguments: Ca
                 m.store.forget(one, CONTENT)
     method = node.func.attr if isinstance(node.func, ast.Attribute) and not m.is_known_module(receiver) else ""
     names: tuple[str, ...] = ()
-    if method == "__setattr__" and isinstance(receiver, Instance) and receiver.cls is None and len(arguments.positional) == 2:
-        written, value = arguments.given  # `super().__setattr__(name, value)`
-        if isinstance(written, Known):
-            m.store.write(receiver.slots, written.value, settled(value))
-        else:
-            effects.change_any_attribute(m, receiver, value)
+    if method in WRITING and isinstance(receiver, Instance):  # `super().__setattr__(name, value)`
+        return m.calls.call_with(m, Symbol(WRITING[method]), [receiver, *arguments.given], node)
+    if method == "update" and isinstance(receiver, Instance) and receiver.name == executed.NAMES:
+        for value in (*arguments.all, *arguments.unpacked):
+            executed.write_name(m, receiver.slots, UNKNOWN, value)
         return Known(None, node)
     if isinstance(callee, Symbol):
         names = (callee.name,)
@@ -93,7 +96,9 @@ def call_outside(m: Walker, callee: Value, receiver: Value | None, arguments: Ca
             return handled
     if m.project is not None and isinstance(callee, Instance) and callee.name in m.platform.command_groups:
         commands.start_group(m, callee)
-    follow_callbacks(m, arguments)
+    made_of = callee.call if isinstance(callee, Instance) else None  # what it was made of, it may call with these arguments
+    kept = (*made_of.arguments, *made_of.keywords.values()) if made_of is not None else ()
+    follow_callbacks(m, CallArguments((*arguments.positional, *kept), arguments.keywords, False) if kept else arguments)
     name = names[0] if names else ""
     about = domain.call(m, callee, name, method, receiver, arguments, node, result)
     return result if about is None else about
@@ -119,11 +124,20 @@ def _loaded_object(m: Walker, receiver: Value | None, method: str, names: tuple[
 
 
 def follow_callbacks(m: Walker, arguments: CallArguments) -> None:
-    """Walk functions that are handed to something outside: it may call them at any time, with arguments that are not known."""
+    """Walk functions that are handed to something outside: it may call them at any time, with whatever else it is given."""
+    lost = len(m.store.lost)
+    if any(isinstance(one, (Function, Bound)) for one in arguments.all):
+        for part in [part for one in arguments.all if not isinstance(one, (Function, Bound)) for part in parts_of(one)]:
+            if not (isinstance(part, Instance) and part.cls is None and any(map(is_weak, part.slots.values()))):
+                m.store.lose(part)  # options aside, which may be others anyway
+    is_told_more = len(m.store.lost) > lost
     for value in [one for given in arguments.all for one in alternatives_of(given)]:
         if isinstance(value, Bound) and value.name in CHANGING:
             whole = [one for one in parts_of(value.receiver) if isinstance(one, (Items, Mapping))]
             effects.never_sure_again(m, {(id(one), CONTENT): (one, CONTENT, None) for one in whole})
+        if isinstance(value, Symbol) and value.name.removeprefix("builtins.") in BY_NAME:
+            reach = extend(Reach(changes=True, is_vague=True), m.store, [one for one in arguments.all if one is not value])
+            effects.never_sure_again(m, written_by(reach))
         if isinstance(value, Instance) and value.cls is not None and isinstance(own := value.cls.lookup("__call__"), Function):
             value = Bound(value, "__call__", own)
         function = value.function if isinstance(value, Bound) else value
@@ -132,7 +146,7 @@ def follow_callbacks(m: Walker, arguments: CallArguments) -> None:
         if not isinstance(function, Function):
             continue
         is_silent, m.is_silent = m.is_silent, m.is_silent or id(function.node) in m.analysed
-        if m.is_silent and key in m.handed:
+        if m.is_silent and key in m.handed and not is_told_more:
             m.is_silent = is_silent
             continue
         m.handed[key] = (function, *given)

@@ -13,7 +13,7 @@ from mpslint.facts.values import UNKNOWN, Bound, Class, Frame, Function, Functio
 from mpslint.program.store import CONTENT, Store, Writes, parts_of
 from mpslint.program.walk import walk
 
-CHANGING = frozenset({*dir(list), *dir(dict), *dir(set)} - {*dir(tuple), *dir(frozenset), *dir(MappingProxyType)})
+CHANGING = frozenset({*dir(list), *dir(dict), *dir(set)} - {*dir(tuple), *dir(frozenset), *dir(MappingProxyType)} | {"__ior__"})
 """The methods that change a list, dict or set."""
 BY_NAME = frozenset({"setattr", "delattr", "vars", "exec", "eval", "globals", "locals"})
 """Functions that write what no syntax shows."""

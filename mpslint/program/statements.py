@@ -9,6 +9,7 @@ from typing import Any
 from mpslint.facts.facts import Choice, Import
 from mpslint.facts.joined import same, truth
 from mpslint.facts.values import (
+    MAYBE,
     UNKNOWN,
     Argument,
     Bound,
@@ -136,7 +137,12 @@ def _class(m: Walker, node: ast.ClassDef) -> bool:
     annotated, kinds = fields.names_of_fields(m, node.body)
     keywords = {one.arg or "": m.value(one.value) for one in node.keywords}
     makers = [one for one in keywords.values() if isinstance(one, Class)]
-    cls = Class(node, dict(slots), bases, (*decorators, *makers), annotated, kinds)  # a name that only some paths give it may be its base's
+    cls = Class(node, dict(slots), bases, (*decorators, *makers), annotated, kinds)
+    for name in [one for one in slots if (id(slots), one) in m.store.unsure]:
+        m.store.unsure.add((id(cls.slots), name))
+        if cls.above(name) is not None:  # on the other paths it has its base's
+            m.store.lose(cls.slots[name])
+            cls.slots[name] = MAYBE
     if [one for one in cls.bases_above() if one in bases] != list(bases):
         raise Raised("TypeError")  # a base that comes before one that derives from it
     outside = {one.name for one in cls.bases_above() if isinstance(one, Symbol)}

@@ -24,7 +24,7 @@ class RarerWriter(WiderWriter):
         self.left -= 1
         writers = (self.ordered, self.descriptor, self.fields, self.members, self.told, self.left_early, self.refused, self.container)
         writers += (self.class_body, self.made_by_call, self.decorated, self.entered, self.partial, self.own_copy, self.scopes, self.items)
-        writers += (self.private, self.other_bases)
+        writers += (self.private, self.other_bases, self.chosen_in_class, self.by_other_means, self.handed_on)
         self.random.choice(writers)(scope)
 
     def write(self, text: str) -> None:
@@ -285,6 +285,102 @@ class RarerWriter(WiderWriter):
         ):
             if self.chance(0.5):
                 self.write(f"try:\n    probe({seen})\nexcept (AttributeError, TypeError):\n    probe(0)")
+
+    def chosen_in_class(self, scope: Scope) -> None:
+        """Write a class whose names not every path gives it, or each path another value."""
+        b, c, d, x = (self.new(one) for one in "BCDx")
+        test = self.pick("unknown()", "unknown() and unknown()", f"{self.number(scope, 3)} == 2", "hasattr(unknown(), 'real')")
+        values = (
+            "x = 2",
+            "def x(self, n=1): return n",
+            "x = property(lambda self: 3)",
+            "x = staticmethod(lambda n=4: n)",
+            "x = [1]",
+            f"x = {x}",
+        )
+        values += (
+            "@property\n        def x(self): return 5",
+            "@classmethod\n        def x(cls, n=6): return cls.__name__",
+            "class x: pass",
+            "xs.append(x)",
+        )
+        self.write(
+            f"{x} = {self.number(scope, 3)}\nclass {b}:\n    xs = []\n    {self.pick('x = 7', 'def x(self, n=8): return n', 'pass')}"
+        )
+        first, second = (self.pick(*values).replace("x = ", f"{self.pick('x', 'x', x)} = ", 1) for _ in range(2))
+        header, end = self.random.choice(
+            ((f"if {test}:", "else:"), (f"if {test}:", ""), (f"for _ in {test} or []:", ""), ("try:", "except Exception:"), (f"while {test}:", "else:"))
+        )  # fmt: skip
+        raised = "\n        [].pop()" if header == "try:" else "\n        break" if header[:5] == "while" else ""
+        self.write(
+            f"class {c}{self.pick('', f'({b})')}:\n    xs = []\n    {header}\n        {first}{raised}"
+            + (f"\n    {end}\n        {second}" if end else "")
+        )
+        self.write(f"    {self.pick(f'y = {x}', 'y = [1]', 'probe(len(xs))', 'def see(self): return self.x')}\nclass {d}({c}): pass")
+        o = self.pick(c, d)
+        for seen in (
+            f"{o}().x",
+            f"{o}.x",
+            f"{o}().x()",
+            f"{o}().x(9)",
+            f"hasattr({o}(), 'x')",
+            f"getattr({o}(), 'x', 4)",
+            f"{o}.y",
+            f"'x' in vars({c})",
+            f"getattr({o}, 'x', 5)",
+        ):
+            if self.chance(0.5):
+                self.write(f"try:\n    probe({seen})\nexcept (AttributeError, TypeError):\n    probe(0)")
+
+    def by_other_means(self, scope: Scope) -> None:
+        """Write names, attributes and items by methods and functions, where no assignment shows it."""
+        n, xs, d, s, cls, o = (self.new(one) for one in ("n", "xs", "d", "s", "K", "o"))
+        self.write(
+            f"{n} = 1\n{xs} = [3, 1]\n{d} = {{'a': 1}}\n{s} = {{1, 2}}\nclass {cls}:\n    x = 1\n    def get(self): return 4\n    def put(self, v): self.x = v"
+        )
+        self.write(
+            f"    p = property({self.pick('get', 'get, put', 'lambda self: self.x')})\n    {self.pick('q = staticmethod(lambda v=5: v)', 'q = classmethod(lambda c, v=6: v)')}\n{o} = {cls}()"
+        )
+        v = self.number(scope, 3)
+        for _ in range(3):
+            self.write(self.pick(
+                f"globals().update({n}={v})", f"globals()['{n}'] = {v}", f"vars()['{n}'] = {v}", f"globals().update({{'{xs}': [7]}})", f"globals()[unknown() or '{xs}'] = []",
+                f"{xs}.__setitem__(0, {v})", f"{xs}.__iadd__([{v}])", f"list.append({xs}, {v})", f"{xs}.__delitem__(0)", f"{d}.__setitem__('a', {v})", f"{d}.__ior__(b={v})", f"{d}.__ior__({{'b': {v}}})",
+                f"{s}.symmetric_difference_update([2, 3])", f"{s}.__ior__({{9}})", f"{o}.__setattr__('x', {v})", f"{o}.__delattr__('x')", f"object.__setattr__({o}, 'p', {v})", f"{o}.p = {v}",
+                f"{cls}.x = property(lambda self: 8)", f"type.__setattr__({cls}, 'x', {v})", f"{o}.get.__globals__['{n}'] = {v}", f"operator.setitem({xs}, 0, {v})", f"operator.iadd({xs}, [{v}])",
+            ) if self.chance(0.8) else f"try:\n    {o}.{self.pick('p', 'x')} = {v}\nexcept AttributeError:\n    probe(0)")  # fmt: skip
+        for seen in (
+            n,
+            f"list({xs})",
+            f"len({xs})",
+            f"dict({d})",
+            f"len({s})",
+            f"{o}.x",
+            f"{o}.p",
+            f"{o}.q()",
+            f"{cls}.q(2)",
+            f"{cls}.x",
+            f"sorted(vars({o}))",
+        ):
+            if self.chance(0.5):
+                self.line(f"probe({seen})")
+
+    def handed_on(self, scope: Scope) -> None:
+        """Write what something outside calls with what it is given beside it."""
+        f, xs, o, g = self.new("f"), self.new("xs"), self.new("o"), self.new("g")
+        does = self.pick("a.append(2)", "a[:] = [5]", "b.x = 2", "setattr(b, 'x', 3)", "b.xs.append(4)", "a.extend(b.xs)", "a.clear()")
+        self.write(
+            f"{xs} = [1]\nclass K{o}:\n    x = 1\n    def __init__(self): self.xs = [0]\n{o} = K{o}()\ndef {f}(a=None, b=None, *rest):\n    {does}\n    return 0"
+        )
+        self.write(self.pick(
+            f"functools.partial({f}, {xs}, {o})()", f"{g} = functools.partial({f})\n{g}({xs}, {o})", f"{g} = functools.partial({f}, b={o})\n{g}({xs})",
+            f"list(itertools.starmap({f}, [({xs}, {o})]))", f"functools.reduce({f}, [{o}], {xs})", f"sorted([{xs}, {xs}], key=lambda one: {f}(one, {o}))",
+            f"max([{xs}, []], key=lambda one: {f}(one, {o}))", f"{xs}.sort(key=lambda one: {f}({xs}[:], {o}))", f"next(iter(lambda: {f}({xs}, {o}), 5))",
+            f"operator.methodcaller('__call__', {xs}, {o})({f})", f"list(map({f}, [{xs}], [{o}]))", f"with contextlib.ExitStack() as stack:\n    stack.callback({f}, {xs}, {o})",
+            f"{f}.__call__({xs}, {o})", f"(lambda *a: {f}(*a))({xs}, {o})", f"[one({xs}, {o}) for one in [{f}]]", f"{{'f': {f}}}['f']({xs}, {o})",
+        ))  # fmt: skip
+        for seen in (f"list({xs})", f"{o}.x", f"list({o}.xs)", f"len({xs})"):
+            self.line(f"probe({seen})")
 
     def scopes(self, scope: Scope) -> None:
         """Write names that functions, classes and comprehensions see, or don't."""

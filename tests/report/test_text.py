@@ -206,7 +206,8 @@ def test_one_order_in_every_report(tmp_path: Path) -> None:
     }
     for name, text in texts.items():
         (tmp_path / name).write_text(text)
-    options = Options(isolated=True, target={"transformers": "5.23.0"}, select=("MPS101", "MPS501", "MPS902"))
+    versions = {"transformers": "5.23.0", "accelerate": "1.15.0", "torch": "2.13.0"}
+    options = Options(isolated=True, target=versions, select=("MPS101", "MPS501", "MPS902"))
     views = [replace(view(check_file(FoundFile(str(tmp_path / name)), options)), path=name) for name in texts]
     whole, quiet = io.StringIO(), io.StringIO()
     print_report(Terminal(whole), views)
