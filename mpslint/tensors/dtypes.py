@@ -8,7 +8,7 @@ from mpslint.core.record import record
 from mpslint.facts.joined import join_all
 from mpslint.facts.values import UNKNOWN, Instance, Items, Known, Value, alternatives_of, origin_of
 from mpslint.tensors.kinds import DTYPES, load_kinds
-from mpslint.tensors.traits import EACH, ZERO, dtype_of, is_array, is_tensor, is_true, joined_dtype, joined_trait, trait
+from mpslint.tensors.traits import EACH, NUMBER, ZERO, dtype_of, is_array, is_tensor, is_true, joined_dtype, joined_trait, trait
 
 _WHOLE, _REAL = 1, 2
 
@@ -120,8 +120,10 @@ def dtype_of_data(value: Value, default: Value) -> Value:
 
 
 def _dtype_of_element(value: Value, default: Value) -> Value:
+    whole = load_kinds().default_integer
+    if value is NUMBER:  # of Python: one of both, which isn't known
+        return join_all([Known(whole), default])
     if isinstance(value, Known):
-        whole = load_kinds().default_integer
         for kind, dtype in ((bool, "bool"), (int, whole), (float, dtype_of(default)), (complex, "complex64")):
             if isinstance(value.value, kind):
                 return Known(dtype, value.origin, value.weak)
