@@ -304,6 +304,7 @@ _SUBJECTS: dict[str, Callable[[Condition, Evidence], Iterator[Match]]] = {
     "role": _nowhere,
     "trains": _nowhere,
     "trained": _nowhere,
+    "asks": _nowhere,
     "chooses_device": _nowhere,
     "mentions": _nowhere,
     "chip": _nowhere,
@@ -333,6 +334,10 @@ def _holds(condition: Condition, match: Match, evidence: Evidence) -> bool:
     if subject == "trained":
         is_so = match.setting is not None and is_trained_as(match.setting, evidence, condition.options)
         return is_so is (condition.names[0].lower() == "true")
+    if subject == "asks":
+        own = evidence.document.part_at(match.span.start).span
+        asked = (choice for choice in evidence.facts.choices if choice.source in condition.names)
+        return any(evidence.document.part_at(evidence.span_of(choice.node).start).span == own for choice in asked)
     if subject == "chooses_device":
         return evidence.has_device_chooser is (condition.names[0].lower() == "true")
     if subject == "program":

@@ -14,6 +14,7 @@ The vocabulary of `when` and `unless` is closed. Each condition is a mapping wit
     {handler: torch.cuda.OutOfMemoryError}            an `except` clause
     {import: xformers}                                an import
     {role: trainer}  {trains: true}  {mentions: mps}  about the whole file
+    {asks: torch.backends.mps.is_available}           a conditional of the program is decided by the answer
     {trained: true}                                   a Trainer or an optimizer gets the model whose weights have the dtype of the setting
     {chooses_device: true}                            a Trainer or the like of the file moves the model to the Mac's GPU by itself
     {chip: [m1, m2]}                                  which Mac the Target is
@@ -81,6 +82,7 @@ SUBJECTS = (
     "role",
     "trains",
     "trained",
+    "asks",
     "chooses_device",
     "mentions",
     "chip",

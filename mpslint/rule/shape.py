@@ -36,7 +36,9 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
         (bool,),
     ),
     **dict.fromkeys(("written", "missing", "direct", "settled", "trains", "trained", "chooses_device", "program"), (bool,)),
-    **dict.fromkeys(("setting", "product", "ratio", "call", "method", "environment", "handler", "import", "role", "mentions"), NAMES),
+    **dict.fromkeys(
+        ("setting", "product", "ratio", "call", "method", "environment", "handler", "import", "role", "mentions", "asks"), NAMES
+    ),
     **dict.fromkeys(("chip", "runs_on", "plan", "roles", "styles", "imports", "does", "or_calls"), NAMES),
     **dict.fromkeys(("at_least", "at_most", "above", "below"), NUMBER),
     **dict.fromkeys(("examples", "sources", "positional", "outside"), (list,)),
