@@ -39,12 +39,12 @@ class Operand:
 
 @record(frozen=True, slots=True, eq=False)
 class TensorEvent:
-    """Something that happens: `mismatch` (operands on two devices), `float64` (on the Mac's GPU), `numpy` (of a tensor that isn't on the
-    CPU or requires grad), `host` (a function of torch takes it on the CPU only), `absent` (a Mac lacks the device), `no_device` (torch
-    knows none of this name), `swapped` (a layer or a function gets a tensor whose dimensions are swapped, not copied), `with_graph` (a
-    model in evaluation mode records a graph that nobody differentiates), `kept` (it outlives the round of the loop in which it was
-    computed), `left` (the move of a model to a device that the Mac lacks is passed over), `unfollowed` (the interpreter doesn't follow
-    what is computed)."""
+    """Something that happens: `mismatch` (operands on two devices), `float64` (on the Mac's GPU), `numpy` (of a tensor that isn't on
+    the CPU or requires grad), `host` (a function of torch takes it on the CPU only), `absent` (a Mac lacks the device), `no_device`
+    (torch knows none of this name), `swapped` (a layer or a function gets a tensor whose dimensions are swapped, not copied),
+    `with_graph` (a model in evaluation mode records a graph that nobody differentiates), `kept` (it outlives the round of the loop in
+    which it was computed), `autocast` (of another device than the GPU, on which something is computed in it), `left` (the move of a
+    model to a device that the Mac lacks is passed over), `unfollowed` (the interpreter doesn't follow what is computed)."""
 
     kind: str
     node: ast.AST

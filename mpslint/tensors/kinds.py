@@ -43,6 +43,9 @@ class Kinds:
     place_numbers: frozenset[str]
     tensor_types: dict[str, str]
     without_graph: frozenset[str]
+    autocasts: frozenset[str]
+    autocasts_for: frozenset[str]
+    autocasts_switch: str
     default_graph_setters: frozenset[str]
     moves: dict[str, dict[str, str]]
     casts: dict[str, str]

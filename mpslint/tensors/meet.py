@@ -143,6 +143,21 @@ def name_device(m: Machine, node: ast.AST, place: Value, is_used: bool = True) -
             note(m, TensorEvent(kind, node, (shown,), certainty, m.context))
 
 
+def note_other_autocast(m: Machine, place: Value, node: ast.AST) -> None:
+    """Note that what has its weights on the Mac's GPU is computed under an autocast for the CPU, which leaves it as it is."""
+    kinds = load_kinds()
+    if m.is_silent or devices_of(place) != {kinds.gpu}:
+        return
+    for manager in m.context.managers:
+        call = manager.call if isinstance(manager, Instance) and manager.name in kinds.autocasts else None
+        given = (*call.arguments[:1], *(call.keywords[name] for name in kinds.autocasts_for if name in call.keywords)) if call else ()
+        switch = call.keywords.get(kinds.autocasts_switch) if call is not None else None
+        is_on = switch is None or (isinstance(switch.value, Known) and bool(switch.value.value))
+        if call is not None and is_on and given and device_text(given[0].value) == kinds.default_place:
+            shown = Operand(given[0].value, kinds.default_place, "", given[0].node, origin_of(given[0].value))
+            note(m, TensorEvent("autocast", call.node, (Operand(place, kinds.gpu, "", node), shown), Certainty.SURE, m.context))
+
+
 def shared_place(operands: Sequence[Met]) -> Value:
     """Return the device of what is computed of some operands: that of one with dimensions, one whose device isn't only assumed first."""
     known = [one for one in operands if not one.may_be_number and one.place is not UNKNOWN]

@@ -23,7 +23,7 @@ from mpslint.facts.values import (
 from mpslint.facts.values import Mapping as DictValue
 from mpslint.tensors.graphs import computed, note_pass
 from mpslint.tensors.kinds import load_kinds
-from mpslint.tensors.meet import Met, meet, met, note_use
+from mpslint.tensors.meet import Met, meet, met, note_other_autocast, note_use
 from mpslint.tensors.signatures import Signature, load_signatures, with_arguments
 from mpslint.tensors.state import default_dtype, default_place, is_without_graph
 from mpslint.tensors.traits import (
@@ -287,6 +287,7 @@ def call_module(
     has_weights = not is_without_weights(module)
     meeting = [*([weights] if has_weights else []), *inputs]
     raises = meet(m, node, meeting, "module" if own is not None else "outside module", name, scalars=False)
+    note_other_autocast(m, weights.place if has_weights else UNKNOWN, node)
     place = RAISED if raises else weights.place if has_weights else tensors[0].place if tensors else UNKNOWN
     note_use(m, place)
     dtype = trait(module, DTYPE) if has_weights else joined_trait(tensors[0].value, DTYPE) if tensors else UNKNOWN
