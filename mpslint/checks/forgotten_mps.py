@@ -12,7 +12,7 @@ from mpslint.checks._choice_rewrites import IS_OF_SEVERAL, asks_in_vain, constan
 from mpslint.checks._composed_choices import composed_choices
 from mpslint.checks._idle_choices import is_idle
 from mpslint.checks._named_devices import is_cpu, is_cuda, is_named_device, names_device
-from mpslint.checks._questions import is_plain_switch
+from mpslint.checks._uses import is_read_unknown
 from mpslint.facts.facts import Choice
 from mpslint.facts.values import Context, Instance, Known, alternatives_of, origin_of
 from mpslint.program.platform import load_platform
@@ -27,10 +27,6 @@ IS_DEVICE = re.compile(r"(^|[._])device$")
 """A name that means a device, whatever it was before."""
 IS_FLAG = re.compile(r"gpu|cuda", re.IGNORECASE)
 """A test that decides between CUDA and the CPU by a name of the program's own (`n_gpu_use > 0`, `args.cuda`)."""
-OF_A_TENSOR = re.compile(
-    r"^(?!(?:self\.)?(?:self|args|opts?|options|cfg|config|conf|hparams|params|flags)\.is_cuda$).+\.is_cuda$", re.IGNORECASE
-)
-"""A test of where a tensor is (`x.is_cuda`, `next(model.parameters()).is_cuda`): what it decides follows its input."""
 QUESTIONS = ("cuda.is_available", "cuda.device_count")
 """One of these stands in a program that asks for CUDA before it uses it."""
 
@@ -85,12 +81,13 @@ def _by_flag(evidence: Evidence) -> Iterator[Match]:
             or not (names_device(node.orelse, "cpu") and names_device(node.body, "cuda"))
         ):
             continue
-        tested = ast.unparse(node.test)
+        tested, parts = ast.unparse(node.test), list(ast.walk(node.test))
         is_flag = IS_FLAG.search(tested) is not None and not IS_OF_SEVERAL.search(tested) and "is_available" not in tested
-        is_flag = is_flag and not any(
-            isinstance(part, ast.expr) and names_device(part, "cuda") for part in ast.walk(node.test)
-        )  # `"cuda" in device` follows from the device
-        is_flag = is_flag and not OF_A_TENSOR.search(tested) and not is_plain_switch(node.test, evidence.document.text)
+        # `"cuda" in device` follows from the device, `x.is_cuda` from where a tensor is
+        follows = any(isinstance(one, ast.expr) and names_device(one, "cuda") for one in parts) or any(
+            isinstance(one, ast.Attribute) and one.attr in load_kinds().place_questions for one in parts
+        )
+        is_flag = is_flag and not follows and any(is_read_unknown(one, evidence) for one in parts)
         if is_flag and not _is_of_autocast(node, evidence) and not is_idle(node, evidence):
             yield _chosen(node, node.orelse, node, None, evidence)
 

@@ -15,9 +15,8 @@ from mpslint.core.finding import RuleError
 from mpslint.core.knowledge import platform_data, rules_folder
 from mpslint.core.record import record
 from mpslint.core.versions import VersionRange, corners, format_version
-from mpslint.facts.values import UNKNOWN, Call, Instance, Known, Value, alternatives_of
+from mpslint.facts.values import UNKNOWN, Call, Instance, Known, Symbol, Value, alternatives_of
 from mpslint.program.walk import walk
-from mpslint.rule.autograd import has_gradients
 from mpslint.rule.judge import Match, calls
 from mpslint.rule.reader import RuleReader
 from mpslint.rule.rule import Condition
@@ -26,6 +25,7 @@ from mpslint.settings.evidence import Evidence
 from mpslint.target.packages import newest_versions
 from mpslint.tensors.kinds import load_kinds
 from mpslint.tensors.signatures import load_signatures
+from mpslint.tensors.state import graph_switch
 from mpslint.tensors.traits import PLACE, devices_of, is_array, is_module, is_tensor, joined_trait, trait
 
 _LEAVES = frozenset({"item", "tolist", "numpy", "float", "int", "len", "size", "shape", "bool", "str", "cpu", "device"})
@@ -224,7 +224,8 @@ def _is_run_on_mps(model: Value | None, evidence: Evidence) -> bool:
 
 def _has_backward(call: Call) -> bool:
     """Return whether gradients may go back through a call: autograd is on, and its result is not only taken off the graph."""
-    if not has_gradients(call.context):
+    unknown = (one for one in call.context.managers if not (isinstance(one, (Instance, Symbol)) and one.name))
+    if graph_switch(call.context) is False or any(unknown):
         return False
     body = list(walk(call.context.functions[-1])) if call.context.functions else []
     named = next((node.targets[0] for node in body if isinstance(node, ast.Assign) and node.value is call.node), None)

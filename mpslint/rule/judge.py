@@ -15,7 +15,6 @@ from mpslint.core.finding import Related, RuleError, Span
 from mpslint.core.record import record
 from mpslint.core.versions import VersionRange
 from mpslint.facts.values import Call, Context, Known
-from mpslint.rule.autograd import lacks_gradients
 from mpslint.rule.check import check_module
 from mpslint.rule.comparisons import call_holds, combined, compare_all, fits_any, setting_holds
 from mpslint.rule.events import call_of, events_for
@@ -28,6 +27,7 @@ from mpslint.settings.evidence import Evidence
 from mpslint.settings.plan import TrainingPlan
 from mpslint.settings.setting import Setting
 from mpslint.source.files import is_beside
+from mpslint.tensors.state import graph_switch
 
 
 @record(frozen=True, slots=True, eq=False)
@@ -329,7 +329,7 @@ def _holds(condition: Condition, match: Match, evidence: Evidence) -> bool:
         return bool(factors) and product is not None and compare_all((product,), condition.comparisons)
     if subject == "trains":
         context = match.context or (match.call.context if match.call is not None else None)
-        trains = evidence.trains and not (context is not None and lacks_gradients(context))
+        trains = evidence.trains and not (context is not None and graph_switch(context) is False)
         return trains is (condition.names[0].lower() == "true")
     if subject == "trained":
         is_so = match.setting is not None and is_trained_as(match.setting, evidence, condition.options)

@@ -26,29 +26,6 @@ NOT_PACKED = "no"
 ELSEWHERE = ("config", "shell")
 """Where a length is written that a program of somebody else's cuts to."""
 HALF = ("float16", "bfloat16")
-_FAMILY = ("model.name", "tokenizer.name")
-DERIVED_FROM: Mapping[str, tuple[str, ...]] = {
-    "batch.train": ("loader.batch",),
-    "model.head": (),
-    "model.bits": ("model.name",),
-    "length.limit": _FAMILY,
-    "model.active_dropout": (*_FAMILY, "model.dropout"),
-    "embedding.mib": ("model.name",),
-    "length.bound": ("length.source", "length.truncation"),
-    "length.reached": ("length.source", "length.truncation"),
-    "padding.limit": ("padding.strategy",),
-    "padding.shapes": ("padding.strategy", "padding.collator", "loader.batch"),
-}
-"""The settings of which one at least is there wherever this one follows."""
-DERIVED_FROM_ROLES: Mapping[str, tuple[str, ...]] = {
-    "batch.train": ("batch_shape", "row_choice"),
-    "model.head": ("model",),
-    "length.limit": ("model", "model_config"),
-    "length.bound": ("map", "batch_shape", "row_choice"),
-    "length.reached": ("map", "batch_shape", "row_choice"),
-    "model.active_dropout": ("model", "model_config"),
-}
-"""The roles of calls from which a setting follows without any of those."""
 
 
 def derived_settings(plan: TrainingPlan) -> Iterator[Setting]:

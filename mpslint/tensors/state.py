@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from mpslint.facts.values import UNKNOWN, Argument, Instance, Known, Symbol, Value
+from mpslint.facts.values import UNKNOWN, Argument, Context, Instance, Known, Symbol, Value
 from mpslint.tensors.kinds import load_kinds
 from mpslint.tensors.traits import Machine, dtype_of
 
@@ -41,14 +41,22 @@ def set_default(m: Machine, name: str, argument: Argument) -> None:
         m.store.write(m.module.slots, DEFAULT_GRAPH, argument.value)
 
 
-def is_without_graph(m: Machine) -> bool:
-    """Return whether what is computed here keeps no graph."""
+def graph_switch(context: Context) -> bool | None:
+    """Return whether the innermost manager or decorator that switches graphs keeps them; None where there is none."""
     names = load_kinds().without_graph
-    for manager in reversed(m.context.managers):  # the innermost decides
+    for manager in reversed(context.managers):
         if isinstance(manager, Symbol) and manager.name in names:
-            return True
+            return False
         if isinstance(manager, Instance) and manager.call is not None and manager.call.names and manager.call.names[0] in names:
             given = next((one.value for one in (*manager.call.arguments, *manager.call.keywords.values())), None)
-            return not (isinstance(given, Known) and given.value is True)  # `set_grad_enabled(True)` keeps them
+            return isinstance(given, Known) and given.value is True  # `set_grad_enabled(True)` keeps them
+    return None
+
+
+def is_without_graph(m: Machine) -> bool:
+    """Return whether what is computed here keeps no graph."""
+    is_kept = graph_switch(m.context)
+    if is_kept is not None:
+        return not is_kept
     default = m.module.slots.get(DEFAULT_GRAPH)
     return default is not None and not (isinstance(default, Known) and default.value is True)
