@@ -47,8 +47,12 @@ def emulated(report: Mapping[str, Any]) -> RunResult:
     """Return the emulated run of a report."""
     machine = machine_of(report)
     if "spec" in report:
-        return run_spec(from_data(RunSpec, report["spec"]), VerifyOptions(machine, limits=ChildLimits(seconds=900)))[0]
-    options = ScriptOptions(machine, "emulated", report["step"] + 2, tuple(report.get("arguments", ())), ChildLimits(seconds=900))
+        return run_spec(
+            from_data(RunSpec, report["spec"]), VerifyOptions(machine, steps=report["step"] + 100, limits=ChildLimits(seconds=900))
+        )[0]
+    options = ScriptOptions(
+        machine, "emulated", report["step"] + 2, tuple(report.get("arguments", ())), ChildLimits(seconds=900), plays=False
+    )
     result = verify_script(FOLDER / report["script"], options)
     if not result.runs:
         raise SystemExit(f"{report['name']}: {result.problem}")

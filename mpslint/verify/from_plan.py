@@ -222,7 +222,8 @@ def _precision(source: PlanSource) -> tuple[Precision, AskedBy]:
 
 def _weights(source: PlanSource) -> WeightsType:
     found = source.known("precision.weights", str)
-    if found == "auto":
+    loads = VersionRange.parse(f"transformers >= {platform_data('assumptions')['loads_published_dtype']}")
+    if found == "auto" or (found is None and loads.matches(source.evidence.target.versions)):
         return "auto"
     return found if found in ("float16", "bfloat16") else "float32"
 

@@ -98,8 +98,7 @@ def _model(spec: RunSpec, cls: str) -> Iterator[str]:
         yield '    if isinstance(value, float) and ("dropout" in name or name.endswith("_pdrop") or name == "layerdrop"):'
         yield f"        setattr(config, name, {spec.dropout!r})"
     options = ', attn_implementation="eager"' if spec.attention == "eager" else ""
-    if spec.weights_dtype != "float32":
-        options += ", dtype=config.dtype or torch.float32" if spec.weights_dtype == "auto" else f", dtype=torch.{spec.weights_dtype}"
+    options += ", dtype=config.dtype or torch.float32" if spec.weights_dtype == "auto" else f", dtype=torch.{spec.weights_dtype}"
     name = spec.model if spec.config is None else "run"
     yield f"model = transformers.{cls}.from_pretrained({name!r}, config=config{options})"
     if spec.lora_rank:

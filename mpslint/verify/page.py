@@ -102,10 +102,7 @@ def _charts(report: VerifyReport) -> Iterator[str]:
     keys = _lines(runs, lambda record: record.new_graph_keys, adds_up=True)
     if keys:
         yield figure(f"Compiled graphs kept by torch {report.machine.torch}", keys, AxisUnit(), (), marks)
-    losses = _lines(
-        [run for run in report.runs if any(r.loss is not None for r in run.steps)],
-        lambda r: -1 if r.loss is None else r.loss,
-    )
+    losses = _lines([run for run in report.runs if any(r.loss is not None for r in run.steps)], lambda r: -1 if r.loss is None else r.loss)
     if losses:
         yield figure("Loss", losses, AxisUnit())
 

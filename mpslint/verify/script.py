@@ -143,12 +143,7 @@ def _verify_once(path: Path, options: ScriptOptions, progress: Progress | None) 
     verdict = decide(options.name, checks)
     problem = f"{verdict.reason} ({line})" if (line := results[-1].failure_line) else verdict.reason
     return VerifyReport(
-        str(path),
-        options.machine,
-        tuple(results),
-        (verdict,),
-        problem=problem if verdict.status == "not run" else "",
-        seconds=seconds,
+        str(path), options.machine, tuple(results), (verdict,), problem=problem if verdict.status == "not run" else "", seconds=seconds
     )
 
 

@@ -126,12 +126,7 @@ class VerifiedMac:
         """Return the versions that are known, as number tuples."""
         from mpslint.core.versions import parse_version
 
-        named = {
-            "torch": self.torch,
-            "transformers": self.transformers,
-            "accelerate": self.accelerate,
-            "macos": self.macos,
-        }
+        named = {"torch": self.torch, "transformers": self.transformers, "accelerate": self.accelerate, "macos": self.macos}
         parsed = {name: parse_version(text) for name, text in named.items() if text}
         return {name: version for name, version in parsed.items() if version is not None}
 

@@ -206,10 +206,5 @@ def estimate_table(estimate: Estimate) -> Table:
     for name in ("Mac", "recommended", "this run", "largest micro-batch"):
         table.add_column(name, justify="left")
     for fit in estimate.fits:
-        table.add_row(
-            f"{fit.memory_gb} GB",
-            size(fit.recommended),
-            fit.status,
-            str(fit.largest_batch) if fit.largest_batch else "none",
-        )
+        table.add_row(f"{fit.memory_gb} GB", size(fit.recommended), fit.status, str(fit.largest_batch) if fit.largest_batch else "none")
     return table

@@ -48,14 +48,7 @@ def judge(values: Sequence[float], horizon: int, floor: float = FLOOR, share: fl
     matters = (max(body) - min(body)) / len(body) * left > limit
     period = sawtooth_period(body)
     if matters and period and len(body) < 3 * period:
-        return Trend(
-            "short",
-            0.0,
-            base,
-            0.0,
-            jumps,
-            f"it falls back every {period:.0f} steps: {3 * period:.0f} steps are needed to tell",
-        )
+        return Trend("short", 0.0, base, 0.0, jumps, f"it falls back every {period:.0f} steps: {3 * period:.0f} steps are needed to tell")
     slope = theil_sen(body)
     envelope = lower_envelope(body)
     low = theil_sen(envelope[1]) / envelope[0]

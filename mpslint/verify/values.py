@@ -14,10 +14,7 @@ def alone(run: RunResult) -> Check:
     bad = next((place for place, loss in enumerate(losses, start=1) if not math.isfinite(loss)), None)
     if bad is not None:
         return Check("values", "fail", f"the loss is {losses[bad - 1]} at step {bad}", evidence, bad)
-    lost = next(
-        (record.step for record in run.steps if record.gradient_norm is not None and not math.isfinite(record.gradient_norm)),
-        None,
-    )
+    lost = next((record.step for record in run.steps if record.gradient_norm is not None and not math.isfinite(record.gradient_norm)), None)
     if lost is not None:
         return Check("values", "fail", f"the gradient is not finite at step {lost}", evidence, lost)
     if run.moved is False:
@@ -27,10 +24,7 @@ def alone(run: RunResult) -> Check:
         return Check("values", "not run", f"no loss was seen; the run was ended {run.stopped}" if run.stopped else "no loss was seen")
     if _diverges(losses):
         return Check(
-            "values",
-            "fail",
-            f"the loss rises from {losses[0]:.3f} to {losses[-1]:.3f} in {len(losses)} steps: it diverges",
-            evidence,
+            "values", "fail", f"the loss rises from {losses[0]:.3f} to {losses[-1]:.3f} in {len(losses)} steps: it diverges", evidence
         )
     steps = f"{len(losses)} step{'' if len(losses) == 1 else 's'}"
     return Check("values", "pass", f"the loss is finite in {steps} and the weights move", evidence)

@@ -133,9 +133,7 @@ def _live(trained: Sequence[StepRecord], horizon: int, result: RunResult, bounds
         grows = all(after > before for before, after in pairwise(values))
         if grows and len(values) > 2 and (values[-1] - values[1]) / (len(values) - 2) * horizon > max(FLOOR, SHARE * values[-1]):
             return Check(
-                "live memory",
-                "inconclusive",
-                f"grows at each of {len(values)} steps; more are needed to tell a leak from a start",
+                "live memory", "inconclusive", f"grows at each of {len(values)} steps; more are needed to tell a leak from a start"
             )
         return Check("live memory", "pass", f"does not grow over {len(values)} steps")
     trend = judge(values, horizon)
@@ -151,21 +149,14 @@ def _live(trained: Sequence[StepRecord], horizon: int, result: RunResult, bounds
         )
     if trend.kind == "slowing":
         return Check(
-            "live memory",
-            "inconclusive",
-            f"grows, slower and slower: {size(trend.slope)} a step at the end; run more steps",
-            evidence,
+            "live memory", "inconclusive", f"grows, slower and slower: {size(trend.slope)} a step at the end; run more steps", evidence
         )
     if trend.kind == "short":
         return Check("live memory", "inconclusive", trend.reason, evidence)
     if trend.kind == "step":
         at, height = max(trend.jumps, key=lambda jump: jump[1])
         return Check(
-            "live memory",
-            "fail",
-            f"jumps by {size(height)} at step {at + 1} and stays there: something is kept",
-            evidence,
-            at + 1,
+            "live memory", "fail", f"jumps by {size(height)} at step {at + 1} and stays there: something is kept", evidence, at + 1
         )
     longer = judge(values, MOST_STEPS)
     full = int((bounds.recommended - values[-1]) / longer.slope) if longer.kind == "growth" and not result.settings_steps else MOST_STEPS
@@ -277,21 +268,9 @@ def _evaluation(result: RunResult, trained: Sequence[StepRecord], bounds: Memory
     whole = bounds.memory_gb * 2**30 - bounds.reserve
     name = "evaluation" if top.what == "evaluate" else "generation"
     if top.peak > bounds.recommended and plain <= bounds.recommended:
-        yield Check(
-            name,
-            "fail",
-            f"{name} needs {size(top.peak)} at its peak, training {size(plain)}: {_why(top)}",
-            evidence,
-            top.step,
-        )
+        yield Check(name, "fail", f"{name} needs {size(top.peak)} at its peak, training {size(plain)}: {_why(top)}", evidence, top.step)
     elif need > whole:
-        yield Check(
-            name,
-            "fail",
-            f"{name} collects {size(top.host)} in memory beside {size(top.peak)}: {_why(top)}",
-            evidence,
-            top.step,
-        )
+        yield Check(name, "fail", f"{name} collects {size(top.host)} in memory beside {size(top.peak)}: {_why(top)}", evidence, top.step)
     else:
         yield Check(name, "pass", f"{name} peaks at {size(top.peak)}", evidence)
 

@@ -72,13 +72,7 @@ def has_torch() -> bool:
     return all(find_spec(name) is not None for name in ("torch", "psutil"))
 
 
-def do_job(
-    job: Job,
-    limits: ChildLimits,
-    progress: Progress | None = None,
-    name: str = "",
-    lodging: Lodging | None = None,
-) -> Answer:
+def do_job(job: Job, limits: ChildLimits, progress: Progress | None = None, name: str = "", lodging: Lodging | None = None) -> Answer:
     """Have one job done in a process of its own, and in a room where it runs foreign code. Raises ReadError when torch is not installed."""
     if not has_torch():
         raise ReadError("verify needs torch, transformers and psutil: pip install 'mpslint[verify]'")
@@ -108,11 +102,7 @@ def _answer(reader: Results, ended: ChildEnd) -> Answer:
         message = hide_secrets(str(reader.error.get("message", "")))
         return Answer(problem=message, kind=str(reader.error.get("kind", "")), ended=ended, lack=_lack(reader.error.get("lack")))
     last = ended.output.strip().splitlines()[-1:] or ["it printed nothing"]
-    return Answer(
-        problem=f"the run ended with exit code {ended.code} before it gave a result: {last[0]}",
-        kind="died",
-        ended=ended,
-    )
+    return Answer(problem=f"the run ended with exit code {ended.code} before it gave a result: {last[0]}", kind="died", ended=ended)
 
 
 def _lack(said: object) -> Lack | None:

@@ -26,17 +26,7 @@ LARGEST_FILE = 32 * 2**20
 LARGEST_COPY = 256 * 2**20
 MOST_FILES = 5000
 """Files that are copied; folders with more are linked whole, and cannot be written."""
-LEFT_OUT = {
-    ".git",
-    "__pycache__",
-    ".venv",
-    "venv",
-    "node_modules",
-    ".ipynb_checkpoints",
-    "wandb",
-    "lightning_logs",
-    "mlruns",
-}
+LEFT_OUT = {".git", "__pycache__", ".venv", "venv", "node_modules", ".ipynb_checkpoints", "wandb", "lightning_logs", "mlruns"}
 
 
 @dataclass(frozen=True, slots=True)

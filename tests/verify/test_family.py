@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("torch")
 
-from mpslint.verify.emulator.family import Family, Step, spread
+from mpslint.verify.emulator.family import Family, Step, telling
 from mpslint.verify.emulator.log import Passage
 
 DRAW = random.Random(0)
@@ -70,11 +70,11 @@ def test_one_shape_is_known_once_it_came_twice() -> None:
     assert Family([(one, passage(5)), (one, passage(5))]).covers(one)
 
 
-def test_chosen_points_hold_the_extremes() -> None:
-    """The largest and the smallest of each length are among them."""
-    points = {place: (DRAW.randint(1, 99), DRAW.randint(1, 99)) for place in range(60)}
-    chosen = [points[place] for place in spread(points, 9)]
-    assert len(set(chosen)) == 9
-    for axis in (0, 1):
-        values = [point[axis] for point in points.values()]
-        assert {min(values), max(values)} <= {point[axis] for point in chosen}
+@pytest.mark.parametrize("batches", [1, 4])
+def test_the_chosen_steps_tell_all_others(batches: int) -> None:
+    """A rare target length, in whichever batch of a step it stands, is among them: of 195 steps, 8 weren't known after 20 had run."""
+    steps = {place: step(*((64 * DRAW.randint(4, 16), DRAW.choice([64] * 9 + [128])) for _ in range(batches))) for place in range(195)}
+    chosen = [steps[place] for place in telling(steps, [], 15)]
+    family = Family([(one, sizes(one)) for one in chosen])
+    assert len(chosen) < 15
+    assert all(map(family.covers, steps.values()))

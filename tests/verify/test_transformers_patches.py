@@ -36,6 +36,27 @@ def test_a_reference_model_is_made_by_the_class_in_the_configuration(tmp_path: P
     assert report.status == "pass", report.verdicts
 
 
+LOADED = """\
+import torch
+import transformers
+
+model = transformers.AutoModelForCausalLM.from_pretrained("facebook/opt-125m"{options}).to("mps")
+print(model.dtype)
+optimizer = torch.optim.SGD(model.parameters())
+for _ in range(2):
+    model(input_ids=torch.ones(2, 16, dtype=torch.long, device="mps")).logits.square().mean().backward()
+    optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(("options", "dtype"), [("", "float16"), (', dtype="auto"', "float16"), (", dtype=torch.float32", "float32")])
+def test_weights_have_the_dtype_that_they_are_loaded_in(tmp_path: Path, options: str, dtype: str) -> None:
+    """transformers 5 loads published half precision as it is: float32 was counted, twice the memory."""
+    (tmp_path / "train.py").write_text(LOADED.format(options=options))
+    (run,) = verify_script(tmp_path / "train.py", ScriptOptions(backend="emulated")).runs
+    assert run.weights_dtype == dtype
+
+
 @pytest.mark.parametrize(
     ("kind", "name"),
     [

@@ -47,10 +47,7 @@ class Channel:
         now = time.monotonic()
         if now - self._last > 0.2 or number == total:
             self._last = now
-            self.send(
-                "progress",
-                {"done": number, "total": total, "live": record.peak, "driver": record.driver, "shapes": record.shapes},
-            )
+            self.send("progress", {"done": number, "total": total, "live": record.peak, "driver": record.driver, "shapes": record.shapes})
 
 
 def prepare(job: Job) -> None:
@@ -100,10 +97,7 @@ def answer(job: Job, descriptor: int) -> int:
             channel.send("error", {"kind": "memory", "message": "the process ran out of memory"})
             return 3
         except BaseException as error:
-            channel.send(
-                "error",
-                {"kind": "unexpected", "message": f"{type(error).__name__}: {error}", "trace": traceback.format_exc()},
-            )
+            channel.send("error", {"kind": "unexpected", "message": f"{type(error).__name__}: {error}", "trace": traceback.format_exc()})
             raise
     return 0
 

@@ -14,7 +14,7 @@ from itertools import pairwise
 
 from mpslint.verify.child.feed import Feed, shapes_text
 from mpslint.verify.emulator.allocator import AllocatorModel, OutOfMemoryError
-from mpslint.verify.emulator.family import NEEDED, Family, Key, Step, lengths, spread, structure
+from mpslint.verify.emulator.family import Family, Key, Step, structure, telling
 from mpslint.verify.emulator.keys import GraphCache
 from mpslint.verify.emulator.log import EventLog, Numbers, Passage
 from mpslint.verify.emulator.memory import LiveMemory
@@ -150,8 +150,9 @@ class Conductor:
         if not first:
             return
         usual = Counter(map(structure, first)).most_common(1)[0][0]
-        points = {place: lengths(step) for step, place in first.items() if structure(step) == usual}
-        for place in spread(points, min(NEEDED, most)):
+        points = {place: step for step, place in first.items() if structure(step) == usual}
+        done = [step for step in known.recorded if structure(step) == usual] if known is not None else []
+        for place in telling(points, done, most):
             feed.plan.extend(range(place, place + each))
 
     def _is_enough(self, taken: int) -> bool:

@@ -15,7 +15,7 @@ import torch
 from mpslint.verify.emulator.family import Key, Step
 
 SECONDS = 10.0
-"""How long batches may take that are only looked at."""
+"""Of the processor: how long batches may take that are only looked at. What a busy machine runs beside them decides nothing."""
 MOST_ALIKE, MOST_BYTES = 2**26, 2**30
 """Bytes of batches that are kept for the code to train on, and of those whose shapes were not met before."""
 DEPTH = 4
@@ -88,7 +88,7 @@ class Feed:
     def look_ahead(self, wanted: int) -> None:
         """Fetch batches until `wanted` are known, as long as the loader gives them and time and memory allow."""
         given = len(self.order)
-        end, size, seen = time.monotonic() + SECONDS, 0, set(self.order)
+        end, size, seen = time.thread_time() + SECONDS, 0, set(self.order)
         with contextlib.suppress(Exception, SystemExit):
             while len(self.order) < wanted:
                 before = len(self.order)
@@ -99,7 +99,7 @@ class Feed:
                         size += sum(tensor.numel() * tensor.element_size() for tensor in tensors_of(batch))
                     seen.add(key)
                     self.order.append(key)
-                    if len(self.order) >= wanted or time.monotonic() > end or size > MOST_BYTES:
+                    if len(self.order) >= wanted or time.thread_time() > end or size > MOST_BYTES:
                         break
                 else:
                     if self._length == math.inf:

@@ -28,13 +28,7 @@ class _Lstm(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *gradients: Any) -> Any:
         source, hidden, cell, _, *weights = ctx.saved_tensors
-        return (
-            None,
-            torch.empty_like(source),
-            torch.empty_like(hidden),
-            torch.empty_like(cell),
-            *map(torch.empty_like, weights),
-        )
+        return (None, torch.empty_like(source), torch.empty_like(hidden), torch.empty_like(cell), *map(torch.empty_like, weights))
 
 
 def lstm_in_one(coverage: Coverage, is_device: Callable[[Any], bool]) -> Callable[..., Any]:

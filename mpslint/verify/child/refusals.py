@@ -12,12 +12,7 @@ from mpslint.core.finding import ReadError
 from mpslint.verify.child.sandbox import Refused
 from mpslint.verify.job import Lack, LackError
 
-OFFLINE = (
-    "OfflineModeIsEnabled",
-    "LocalEntryNotFoundError",
-    "ConnectionError",
-    "DatasetNotFoundError",
-)
+OFFLINE = ("OfflineModeIsEnabled", "LocalEntryNotFoundError", "ConnectionError", "DatasetNotFoundError")
 PATHLIKE = re.compile(r"[^\s'\"]*[\w\])][/.][^\s'\"]*\w")
 OUTSIDE_OF_PACKAGE = re.compile(r"^attempted relative import")
 

@@ -19,21 +19,7 @@ from typing import Any
 from mpslint.core.knowledge import platform_data
 
 WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
-REFUSED = (
-    "pip",
-    "pip3",
-    "conda",
-    "mamba",
-    "uv",
-    "brew",
-    "apt",
-    "apt-get",
-    "git",
-    "huggingface-cli",
-    "hf",
-    "wandb",
-    "sudo",
-)
+REFUSED = ("pip", "pip3", "conda", "mamba", "uv", "brew", "apt", "apt-get", "git", "huggingface-cli", "hf", "wandb", "sudo")
 CHANGING = {
     "os.remove": 0, "os.rename": 1, "os.rmdir": 0, "os.mkdir": 0, "os.truncate": 0, "os.chmod": 0, "os.chown": 0,
     "os.link": 1, "os.symlink": 1,

@@ -145,10 +145,7 @@ class Stage:
         no_saving(self.shortened)
         count_steps(self.clock)
         short_loaders(
-            self.clock,
-            self.shortened,
-            self.script.evaluation_batches,
-            lambda loader: check_workers(loader, self.code[0], self.report),
+            self.clock, self.shortened, self.script.evaluation_batches, lambda loader: check_workers(loader, self.code[0], self.report)
         )
         code = [*(piece.text for piece in self.code), *texts_of(self.lines)]
         changes = library_changes(self.clock, self.shortened, self.script, self.report, code)
@@ -181,12 +178,7 @@ class Stage:
     def seen(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], made: list[torch.Tensor]) -> None:
         """Look at one operator of the emulated device."""
         self.coverage.see(name, args, kwargs, made)
-        if self.checkpoints.depth and name.partition(".")[0] in (
-            "native_dropout",
-            "bernoulli_",
-            "rand_like",
-            "randn_like",
-        ):
+        if self.checkpoints.depth and name.partition(".")[0] in ("native_dropout", "bernoulli_", "rand_like", "randn_like"):
             said = "randomness inside a checkpointed function: on MPS the recomputed forward draws other numbers"
             self.report("checkpoint-dropout", "error", f"{said}, so the gradients are silently wrong")
 

@@ -115,9 +115,7 @@ def _to(mode: StandIn, func: Any, args: Any, kwargs: Any) -> Any:
     if (is_mps(given) or (like is not None and mode.on_device(like))) and not isinstance(given, torch.dtype):
         final = wanted or (like.dtype if like is not None else tensor.dtype)
         mode.refuse_float64(
-            final,
-            "float64 Tensor" if final == tensor.dtype else "MPS Tensor",
-            "MPS" if final == tensor.dtype else "float64 dtype",
+            final, "float64 Tensor" if final == tensor.dtype else "MPS Tensor", "MPS" if final == tensor.dtype else "float64 dtype"
         )
         options = {key: value for key, value in kwargs.items() if key in ("non_blocking", "copy", "memory_format")}
         return func(tensor, mode.served, final, **options)

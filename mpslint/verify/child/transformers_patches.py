@@ -14,8 +14,11 @@ import torch
 
 from mpslint.core.checkpoints import configuration_of
 from mpslint.core.finding import ReadError
+from mpslint.core.knowledge import platform_data
 from mpslint.verify.child.clock import Clock
+from mpslint.verify.child.installed import versions
 from mpslint.verify.child.torch_patches import Report, Shortened
+from mpslint.verify.platform import is_at_least
 
 LONGEST_GENERATION = 4096
 DEPTHS = ("num_layers", "num_decoder_layers", "num_hidden_layers", "n_layer", "n_layers", "encoder_layers", "decoder_layers")
@@ -65,14 +68,7 @@ def shorten_trainer(module: ModuleType, clock: Clock, shortened: Shortened, eval
         init(*bound.args, **bound.kwargs)
 
     trainer.__init__ = short_init
-    for name in (
-        "save_model",
-        "_save_checkpoint",
-        "push_to_hub",
-        "create_model_card",
-        "save_state",
-        "_save_optimizer_and_scheduler",
-    ):
+    for name in ("save_model", "_save_checkpoint", "push_to_hub", "create_model_card", "save_state", "_save_optimizer_and_scheduler"):
         if hasattr(trainer, name):
             setattr(trainer, name, _nothing(shortened, f"Trainer.{name} did nothing"))
     loop = trainer.evaluation_loop
@@ -202,6 +198,10 @@ def models_without_weights(module: ModuleType, shortened: Shortened, *, is_emula
             config._attn_implementation = attention
         with torch.device("meta" if is_emulated else "cpu"):
             model = cls(config)
+        if dtype in (None, "auto") and (
+            dtype or is_at_least(versions()["transformers"], platform_data("assumptions")["loads_published_dtype"])
+        ):
+            dtype = config.dtype
         if isinstance(dtype, str):
             dtype = getattr(torch, dtype, None)
         if isinstance(dtype, torch.dtype):
@@ -278,9 +278,7 @@ def one_pass_generation(module: ModuleType, clock: Clock, shortened: Shortened, 
         limit = generation_limit(self, generation_config, kwargs, prompt)
         if limit > LONGEST_GENERATION:
             report(
-                "generation",
-                "error",
-                f"generate() may make {limit} tokens for each sample: the cache and the shapes grow with every token",
+                "generation", "error", f"generate() may make {limit} tokens for each sample: the cache and the shapes grow with every token"
             )
         with torch.no_grad():
             return _full_length(self, given, kwargs, batch, min(limit, 2 * LONGEST_GENERATION))

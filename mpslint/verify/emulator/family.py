@@ -21,8 +21,6 @@ Step = tuple[Key, ...]
 """The batches of an optimizer step."""
 SPARE = 2
 """Recordings beyond those that a polynomial needs."""
-NEEDED = 6 + SPARE + 1
-"""Different shapes from which polynomials in two lengths follow, and one more where the lengths are the same in a batch."""
 Table = npt.NDArray[np.float64]
 
 
@@ -158,18 +156,37 @@ def _varying(table: Table, step: Step) -> list[list[int]]:
     return batches
 
 
-def spread(points: Mapping[int, Sequence[int]], count: int) -> list[int]:
-    """Return `count` of some points far apart from each other: the largest and smallest of each length first, then whichever is farthest
-    from those chosen."""
-    names = list(points)
-    table = np.asarray([points[name] for name in names], dtype=np.float64)
-    table = table / np.maximum(table.max(axis=0), 1)
-    varying = np.flatnonzero(table.min(axis=0) < table.max(axis=0))
-    extremes = [int(table.sum(axis=1).argmax()), *table[:, varying].argmax(axis=0), *table[:, varying].argmin(axis=0)]
-    chosen: list[int] = list(dict.fromkeys(map(int, extremes)))[:count]
-    nearest = np.min([((table - table[place]) ** 2).sum(axis=1) for place in chosen], axis=0)
-    while len(chosen) < min(count, len(names)):
-        nearest[chosen] = -1
-        chosen.append(int(nearest.argmax()))
-        nearest = np.minimum(nearest, ((table - table[chosen[-1]]) ** 2).sum(axis=1))
-    return [names[place] for place in chosen]
+def telling(steps: Mapping[int, Step], known: Sequence[Step], count: int) -> list[int]:
+    """Return at most `count` of some steps of one structure from which, with those known, the integers of all others follow.
+
+    Each time it's the one that tells most that isn't known of the polynomials of its batches and of the span of its lengths, and of those
+    the farthest from all known.
+    """
+    names, everything = list(steps), [*steps.values(), *known]
+    table = np.asarray([lengths(step) for step in everything], dtype=np.float64)
+    first = everything[0]
+    pairs = [pair for batch in _varying(table, first) for pair in combinations(batch, min(2, len(batch))) if pair]
+    spaces = [Terms(pair, float(table[:, pair].max())).of(table) for pair in pairs]
+    spaces = [terms / np.linalg.norm(terms, axis=1, keepdims=True) for terms in spaces]
+    near = table / np.maximum(table.max(axis=0), 1)
+    chosen, found = list(range(len(names), len(everything))), list[int]()
+    while len(found) < min(count, len(names)):
+        tells = np.zeros(len(everything))
+        for terms in spaces:
+            given = {row.tobytes() for row in terms[chosen]}
+            if len(given) < (np.linalg.matrix_rank(terms[chosen]) if chosen else 0) + SPARE:
+                tells += [row.tobytes() not in given for row in terms]
+            if chosen:
+                tells += 2 * (np.linalg.norm(terms - terms @ _space(terms[chosen]), axis=1) > 1e-6)
+        if chosen:
+            low, high = _span(table[chosen], first)
+            tells += ((table < low) | (table > high)).sum(axis=1)
+            away = np.min([((near - near[place]) ** 2).sum(axis=1) for place in chosen], axis=0)
+        else:
+            away = near.sum(axis=1)
+        if not tells[: len(names)].any() and len(found) > SPARE:
+            break
+        best = max(set(range(len(names))) - set(found), key=lambda place: (tells[place], away[place]))
+        chosen.append(best)
+        found.append(best)
+    return [names[place] for place in found]

@@ -63,11 +63,7 @@ class Coverage:
         first = self._missing[name]
         later = f"torch {first} brings one" if first else "no torch up to 2.15 brings one"
         if self.is_fallback_on:
-            self.report(
-                name,
-                "warning",
-                f"aten::{name} has no MPS kernel in torch {self.version} and falls back to the CPU ({later})",
-            )
+            self.report(name, "warning", f"aten::{name} has no MPS kernel in torch {self.version} and falls back to the CPU ({later})")
         else:
             self.report(name, "error", f"NotImplementedError: aten::{name} has no MPS kernel in torch {self.version}; {later}")
 

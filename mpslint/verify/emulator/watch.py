@@ -35,11 +35,7 @@ def is_view(func: Any) -> bool:
     no kernel runs."""
     returned = func._schema.returns
     alias = returned[0].alias_info if returned else None
-    return (alias is not None and not alias.is_write) or func._schema.name in (
-        "aten::empty",
-        "aten::empty_like",
-        "aten::_unsafe_view",
-    )
+    return (alias is not None and not alias.is_write) or func._schema.name in ("aten::empty", "aten::empty_like", "aten::_unsafe_view")
 
 
 @functools.cache
@@ -54,14 +50,7 @@ def is_composite(func: Any) -> bool:
 class Watch(TorchDispatchMode):
     """Counts what every operator makes on the watched device."""
 
-    def __init__(
-        self,
-        memory: LiveMemory,
-        keys: GraphCache,
-        seen: Seen | None = None,
-        *,
-        before: Before | None = None,
-    ) -> None:
+    def __init__(self, memory: LiveMemory, keys: GraphCache, seen: Seen | None = None, *, before: Before | None = None) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self.memory, self.keys, self.seen, self.before = memory, keys, seen, before
         self.device = "meta"
