@@ -18,13 +18,7 @@ from mpslint.core.links import HOME
 ROOT = Path(__file__).parents[1]
 EXTENSION = ROOT / "editors" / "vscode"
 PACKAGE = json.loads((EXTENSION / "package.json").read_text(encoding="utf-8"))
-SCRIPT = """from transformers import AutoModelForCausalLM, Trainer, TrainingArguments
-
-model = AutoModelForCausalLM.from_pretrained("gpt2")
-args = TrainingArguments("out", fp16=True)
-trainer = Trainer(model, args)
-trainer.train()
-"""
+SCRIPT = (ROOT / "samples" / "clean_trainer.py").read_text(encoding="utf-8").replace('"out",', '"out", fp16=True,')
 
 
 def test_the_extension_has_the_version_and_the_home_of_mpslint() -> None:
@@ -63,6 +57,9 @@ def test_a_script_and_a_notebook_show_findings_and_take_fixes(tmp_path: Path) ->
     seen = json.loads(done.stdout)
     assert any("estimate memory" in lens for lens in seen["bad.py"]["lenses"])
     assert any("peak" in lens and " a step on M" in lens for lens in seen["bad.py"]["estimated"])
+    report = subprocess.run([str(command), "check", "--format", "json", "--isolated", "."], cwd=workspace, capture_output=True, text=True)
+    told = {file["path"]: len(file["findings"]) for file in json.loads(report.stdout)["files"]}
     for name in ("bad.py", "bad.ipynb"):
+        assert int(seen[name]["status"].rsplit(" ", 1)[1]) == told[name]
         before, after = (int(seen[name][key].rsplit(" ", 1)[1]) for key in ("status", "fixed"))
         assert after < before

@@ -60,7 +60,7 @@ def answers(address: str) -> bool:
 @pytest.mark.skipif(not (HAS_BROWSER and HAS_LAB and IS_INSTALLED), reason="needs JupyterLab, jupyterlab-lsp, mpslint[lsp] and Chromium")
 def test_the_findings_of_a_notebook_are_underlined_in_its_cells(lab: str, tmp_path: Path) -> None:
     """As many as `check` finds, each at its text."""
-    command = [sys.executable, "-m", "mpslint", "check", str(ROOT / "samples" / "summarization.ipynb"), "--isolated", "--format", "json"]
+    command = [sys.executable, "-m", "mpslint", "check", str(tmp_path / "work" / "nb.ipynb"), "--isolated", "--format", "json"]
     report = json.loads(subprocess.run(command, capture_output=True, text=True).stdout)
     findings = [(one["severity"], one["text"]) for file in report["files"] for one in file["findings"]]
     assert CHROMIUM is not None

@@ -28,7 +28,8 @@ OPTIONS: tuple[dict[str, Any], ...] = (
         {"beta": 1.0},
         {"beta": 1.0, "num_classes": 3},
     ),
-    *({"beta": 1.0, "num_labels": 3}, {"threshold": 0.5}, {"task": "multiclass", "num_classes": 3}),
+    *({"beta": 1.0, "num_labels": 3}, {"threshold": 0.5}, {"task": "multiclass", "num_classes": 3}, {"things": {0, 1}, "stuffs": {2}}),
+    *({"fs": 16000, "personalized": False},),
 )
 BATCHES = (
     *(
@@ -37,6 +38,7 @@ BATCHES = (
         (torch.rand(8, 3), torch.randint(0, 2, (8, 3))),
     ),
     *((torch.rand(8), torch.rand(8)), (torch.rand(2, 3, 48, 48), torch.rand(2, 3, 48, 48)), (torch.rand(2, 800), torch.rand(2, 800))),
+    (torch.zeros(1, 4, 4, 2, dtype=torch.long), torch.zeros(1, 4, 4, 2, dtype=torch.long)),
 )
 OF_VALUES = {"MeanMetric", "SumMetric", "CatMetric"}
 """Metrics that look at the values that they are given, which tensors without a device have none of."""
@@ -61,6 +63,8 @@ def _updated(name: str) -> Iterator[str]:
     for options, batch in itertools.product(OPTIONS, BATCHES):
         try:
             cls(**options).update(*batch)
+        except ModuleNotFoundError:
+            raise
         except Exception:  # these are arguments of other metrics
             continue
         metric = cls(**options)
@@ -80,7 +84,10 @@ def test_metrics_that_keep_state_refuse_another_device(name: str) -> None:
     pytest.importorskip("torchmetrics")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = list(_updated(name))
+        try:
+            found = list(_updated(name))
+        except ModuleNotFoundError:  # torchmetrics leaves out what other packages of its own compute
+            pytest.skip("needs another library")
 
     assert found, "no update got through"
     unseen = ("bincount", "nonzero", "item()")  # operators that tensors without a device don't have: nothing is learned
