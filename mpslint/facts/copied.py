@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mpslint.facts.values import DictEntry, Instance, Items, Mapping, Value
+from mpslint.facts.values import DictEntry, Instance, Items, Mapping, OneOf, Value
 
 
 def copied(value: Value, is_deep: bool, seen: dict[int, Value] | None = None) -> Value:
@@ -16,6 +16,8 @@ def copied(value: Value, is_deep: bool, seen: dict[int, Value] | None = None) ->
             return DictEntry(inner(one.value), one.node, one.is_sure)
         return copied(one, is_deep, seen) if is_deep else one
 
+    if isinstance(value, OneOf):
+        return OneOf(tuple(copied(one, is_deep, seen) for one in value.values))
     if id(value) in seen or not isinstance(value, (Instance, Items, Mapping)) or (isinstance(value, Items) and value.kind == "iterator"):
         return seen.get(id(value), value)
     made: Instance | Items | Mapping
