@@ -117,7 +117,7 @@ def _lies_on_gpu(call: Call) -> bool:
 def _is_meant(entry: KnownCall, call: Call, evidence: Evidence) -> bool:
     """Return whether a call is where the entry asks for it, and is not given what was moved to the CPU for it."""
     uses = _uses(call, evidence)
-    if entry.kind != RAISES and any(map(_is_on_cpu, uses or [call])):
+    if entry.kind != RAISES and any(_is_on_cpu(one, evidence) for one in uses or [call]):
         return False
     if entry.inside and not (_is_on_gpu(call) or any(getattr(function, "name", "") in entry.inside for function in call.context.functions)):
         return False
@@ -153,10 +153,15 @@ def _is_on_gpu(call: Call) -> bool:
     return any(_is_gpu_tensor(one) for of in (call, made) if of is not None for one in _given(of))
 
 
-def _is_on_cpu(call: Call) -> bool:
-    """Return whether the first tensor that a call is given is certainly on the CPU, where it's computed for that."""
+def _is_on_cpu(call: Call, evidence: Evidence) -> bool:
+    """Return whether the first tensor that a call is given is on the CPU because the program says so, and not for want of CUDA."""
     tensors = (one for one in _given(call) if not (is_module(one) or is_array(one)) and trait(one, PLACE) is not UNKNOWN)
-    return devices_of(trait(next(tensors, UNKNOWN), PLACE)) == {load_kinds().default_place}
+    place = trait(next(tensors, UNKNOWN), PLACE)
+    origin = place.origin if isinstance(place, Known) else None
+    choices = {one.node for one in (evidence.whole or evidence).facts.choices}
+    if origin is not None and evidence.above(origin, (ast.IfExp, ast.If)) in choices:
+        return False
+    return devices_of(place) == {load_kinds().default_place}
 
 
 def _given(call: Call) -> Iterator[Value]:

@@ -10,10 +10,10 @@ from mpslint.core.finding import ReadError
 from mpslint.core.folders import names_in
 from mpslint.core.outside import LARGEST_SETTINGS, read_file, tree_around
 from mpslint.facts.values import Known
-from mpslint.program.unreached import read
 from mpslint.project.launch import Launch, launches_in
 from mpslint.project.loaded import ENDINGS, find_file
 from mpslint.source.document import Kind
+from mpslint.source.reader import read
 
 MOST_DOCUMENTED = 3
 """Commands of one script that are followed; a longer list repeats one with other files."""
