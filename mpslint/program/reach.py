@@ -79,7 +79,7 @@ def written_by(reach: Reach, seen: Iterable[Value] | None = None) -> Writes:
             if is_outside:
                 names = names & own.keys()
             for name in names:
-                if not isinstance(one.slots.get(name), Function):
+                if not isinstance(one.lookup(name) if isinstance(one, Class) else one.slots.get(name), Function):
                     places[id(one.slots), name] = (one.slots, name, UNKNOWN)
     return places
 
