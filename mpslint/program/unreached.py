@@ -6,7 +6,6 @@ import ast
 from dataclasses import replace
 
 from mpslint.core.finding import Span
-from mpslint.program.evaluator import evaluate_program
 from mpslint.project.spawned import may_start, parsed
 from mpslint.source import reader
 from mpslint.source.document import Document, Kind
@@ -34,6 +33,8 @@ def _is_indented(text: str, span: Span) -> bool:
 
 def unreached_lines(document: Document, tree: ast.Module) -> frozenset[int]:
     """Return the numbers of the lines, from 1, that a Mac certainly doesn't run; none where the text is too much to follow."""
+    from mpslint.program.evaluator import evaluate_program  # a file without such lines needs no walk
+
     facts = evaluate_program(document, tree.body, {})
     if facts.is_exhausted:
         return frozenset()
