@@ -32,20 +32,22 @@ class Optimizers:
     def without(self) -> tuple[str, str]:
         """Return which model gets gradients that no optimizer takes, in words, and the line of the optimizer that looks like its own.
 
-        A model of which some weights are in an optimizer is fine-tuned in part, on purpose. One that was moved away has other weights.
+        A model of which some weights are in an optimizer is fine-tuned in part, on purpose. One that was moved away has others of the same sizes.
         """
         taken: set[int] = set()
-        places: set[str] = set()
+        sizes: set[torch.Size] = set()
         line = ""
         for optimizer, made in self.lines.items():
             own = {id(weight) for group in optimizer.param_groups for weight in group["params"]}
             line = made if own & taken or not line else line
             taken |= own
-            places |= {weight.device.type for group in optimizer.param_groups for weight in group["params"]}
+            sizes |= {weight.shape for group in optimizer.param_groups for weight in group["params"]}
         modules = [one for one in gc.get_objects() if issubclass(type(one), torch.nn.Module)]  # isinstance() runs code of deprecated names
         inner = {id(child) for one in modules for child in one.children()}
         for one in modules:
-            weights = [weight for weight in one.parameters() if weight.requires_grad and weight.grad is not None and weight.device.type in places]
+            weights = [weight for weight in one.parameters() if weight.requires_grad and weight.grad is not None]
+            if all(weight.shape in sizes for weight in weights):
+                continue
             if weights and taken and id(one) not in inner and not any(id(weight) in taken for weight in weights):
                 count = f"{len(weights)} weight tensor{'s' if len(weights) > 1 else ''}"
                 return f"{count} of {type(one).__name__} get gradients that no optimizer takes", line
