@@ -32,7 +32,8 @@ class Optimizers:
     def without(self) -> tuple[str, str]:
         """Return which model gets gradients that no optimizer takes, in words, and the line of the optimizer that looks like its own.
 
-        A model of which some weights are in an optimizer is fine-tuned in part, on purpose. One that was moved away has others of the same sizes.
+        A model of which some weights are in an optimizer is fine-tuned in part, on purpose; one that was moved away has others, of the
+        same sizes.
         """
         taken: set[int] = set()
         sizes: set[torch.Size] = set()
