@@ -157,11 +157,10 @@ def _is_on_cpu(call: Call, evidence: Evidence) -> bool:
     """Return whether the first tensor that a call is given is on the CPU because the program says so, and not for want of CUDA."""
     tensors = (one for one in _given(call) if not (is_module(one) or is_array(one)) and trait(one, PLACE) is not UNKNOWN)
     place = trait(next(tensors, UNKNOWN), PLACE)
-    origin = place.origin if isinstance(place, Known) else None
-    choices = {one.node for one in (evidence.whole or evidence).facts.choices}
-    if origin is not None and evidence.above(origin, (ast.IfExp, ast.If)) in choices:
+    if devices_of(place) != {load_kinds().default_place}:
         return False
-    return devices_of(place) == {load_kinds().default_place}
+    above = evidence.above(place.origin, (ast.IfExp, ast.If)) if isinstance(place, Known) and place.origin is not None else None
+    return above is None or all(one.node is not above for one in (evidence.whole or evidence).facts.choices)
 
 
 def _given(call: Call) -> Iterator[Value]:

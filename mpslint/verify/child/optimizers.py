@@ -9,6 +9,10 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 import torch
+from torch.optim.optimizer import register_optimizer_step_post_hook
+
+LOOKED_AT = 2
+"""The step of each optimizer in which the models are looked at."""
 
 
 class Optimizers:
@@ -16,6 +20,9 @@ class Optimizers:
 
     def __init__(self, user_line: Callable[[], str]) -> None:
         self.lines: WeakKeyDictionary[torch.optim.Optimizer, str] = WeakKeyDictionary()
+        self.steps: WeakKeyDictionary[torch.optim.Optimizer, int] = WeakKeyDictionary()
+        self.untaken = ("", "")
+        """Which model gets gradients that no optimizer takes, in words, and the line of the optimizer that looks like its own."""
         init: Any = torch.optim.Optimizer.__init__
 
         @functools.wraps(init)
@@ -24,32 +31,35 @@ class Optimizers:
             self.lines[optimizer] = user_line()
 
         torch.optim.Optimizer.__init__ = noted  # type: ignore[method-assign, assignment]
+        register_optimizer_step_post_hook(self._stepped)
+
+    def _stepped(self, optimizer: torch.optim.Optimizer, *_: Any) -> None:
+        """Look at the models in a step: after the training they may have been moved, or have other weights."""
+        self.steps[optimizer] = self.steps.get(optimizer, 0) + 1
+        if self.steps[optimizer] == LOOKED_AT and not self.untaken[0]:
+            with torch._C.DisableTorchFunction():
+                self.untaken = self._without()
 
     def line_of(self, optimizer: torch.optim.Optimizer | None) -> str:
         """Return the line that made an optimizer; '' where that isn't known."""
         return self.lines.get(optimizer, "") if optimizer is not None else ""
 
-    def without(self) -> tuple[str, str]:
-        """Return which model gets gradients that no optimizer takes, in words, and the line of the optimizer that looks like its own.
+    def _without(self) -> tuple[str, str]:
+        """Return which model gets gradients that no optimizer takes, and the optimizer's line; two empty texts for none.
 
-        A model of which some weights are in an optimizer is fine-tuned in part, on purpose; one that was moved away has others, of the
-        same sizes.
+        A model of which some weights are in an optimizer is fine-tuned in part, on purpose.
         """
         taken: set[int] = set()
-        sizes: set[torch.Size] = set()
         line = ""
         for optimizer, made in self.lines.items():
             own = {id(weight) for group in optimizer.param_groups for weight in group["params"]}
             line = made if own & taken or not line else line
             taken |= own
-            sizes |= {weight.shape for group in optimizer.param_groups for weight in group["params"]}
         modules = [one for one in gc.get_objects() if issubclass(type(one), torch.nn.Module)]  # isinstance() runs code of deprecated names
         inner = {id(child) for one in modules for child in one.children()}
         for one in modules:
             weights = [weight for weight in one.parameters() if weight.requires_grad and weight.grad is not None]
-            if all(weight.shape in sizes for weight in weights):
-                continue
-            if weights and taken and id(one) not in inner and not any(id(weight) in taken for weight in weights):
+            if weights and id(one) not in inner and not any(id(weight) in taken for weight in weights):
                 count = f"{len(weights)} weight tensor{'s' if len(weights) > 1 else ''}"
                 return f"{count} of {type(one).__name__} get gradients that no optimizer takes", line
         return "", ""

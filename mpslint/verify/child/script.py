@@ -107,7 +107,6 @@ class Stage:
         self.memory.line_of = self.coverage.user_line
         self.kept: tuple[Kept, ...] = ()
         self.optimizers = Optimizers(self.coverage.user_line)
-        self.untaken = ("", "")
 
     def prepare(self) -> None:
         """Change torch and the libraries that the code may import."""
@@ -260,11 +259,10 @@ class Stage:
         self.stopped, self.failure_line = why, line
 
     def look(self) -> None:
-        """Find what is kept from step to step, and what no optimizer takes."""
+        """Find what is kept from step to step."""
         if self.is_emulated and not self.kept:
             with torch._C.DisableTorchFunction():
                 self.kept = kept_by_line(self.memory, self.clock.births, self.lines)
-                self.untaken = self.untaken if self.untaken[0] else self.optimizers.without()
 
     def leave(self) -> None:
         """End the process at once, with what was seen."""
@@ -359,8 +357,8 @@ class Stage:
             versions=versions(),
             seconds=seconds,
             moved=self.clock.moved,
-            untaken=self.untaken[0],
-            optimizer_line=self.untaken[1] or self.optimizers.line_of(self.clock.optimizer),
+            untaken=self.optimizers.untaken[0],
+            optimizer_line=self.optimizers.untaken[1] or self.optimizers.line_of(self.clock.optimizer),
             learning_rate=self.clock.learning_rate,
             weights_dtype=self.clock.weights_dtype,
             settings_steps=self.clock.planned,
