@@ -187,6 +187,10 @@ def call_value(m: Walker, callee: Value, receiver: Value | None, arguments: Call
             effects.call_method(m, node.func.attr, arguments.all)
         elif not isinstance(node.func, ast.Name) or m.is_bound(node.func.id):  # an unbound name is no function of the program
             effects.call(m, arguments.all)
+        if isinstance(receiver, Instance) and receiver.cls is not None and isinstance(node.func, ast.Attribute):
+            own = receiver.cls.lookup(node.func.attr)  # the object may have another one of this name, or may not
+            if isinstance(own, Function):
+                effects.not_followed(m, [own, receiver, *arguments.all])
     return call_outside(m, callee, receiver, arguments, node)
 
 
