@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 
 from mpslint.checks._uses import FUNCTIONS, is_never_taken, is_used, uses_of
-from mpslint.facts.values import Function, Instance, Items, Mapping, Value, alternatives_of
+from mpslint.facts.values import Function, Instance, Items, Mapping, Value, alternatives_of, made_from
 from mpslint.rule.loops import called_name
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.translate import bound_arguments
@@ -28,22 +27,12 @@ def _is_moved_again(node: ast.AST, evidence: Evidence) -> bool:
     uses = uses_of(node, evidence)
     trainers = [one for one in whole.file_plans.matched if one.pattern.role == "trainer"] if uses else []
     given = [bound_arguments(one.call, one.pattern) for one in trainers]
-    models = {id(one) for said in given if "model" in said for one in _made_of(said["model"].value)}
+    models = {id(one) for said in given if "model" in said for one in made_from(said["model"].value)}
     collating = (one for said in given if "data_collator" in said for one in alternatives_of(said["data_collator"].value))
     collators = {one.node for one in collating if isinstance(one, Function)}
     moves = {id(call.node): call.receiver for call in whole.facts.calls if call.method == "to"}
     others = [use for use in uses or () if whole.above(use, FUNCTIONS) not in collators]
     return bool(uses and models) and all(id(moves.get(id(_call_of(use, whole)))) in models for use in others)
-
-
-def _made_of(value: Value, depth: int = 6) -> Iterator[Value]:
-    """Yield a model, and those around which it was put (`get_peft_model(model, ...)`) or of which it was made (`model.to(device)`)."""
-    for one in alternatives_of(value):
-        yield one
-        if isinstance(one, Instance) and depth:
-            yield from _made_of(one.owner, depth - 1) if one.owner is not None else ()
-            for argument in one.call.arguments if one.call is not None else ():
-                yield from _made_of(argument.value, depth - 1)
 
 
 def _call_of(use: ast.AST, evidence: Evidence) -> ast.AST | None:

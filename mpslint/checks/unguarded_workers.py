@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from mpslint.checks._loaders import with_workers
-from mpslint.facts.values import Call, Context, Function, Instance, Value, alternatives_of
+from mpslint.facts.values import Call, Context, Function, made_from
 from mpslint.program.hooks import loader_source
 from mpslint.rule.comparisons import fits_any
 from mpslint.rule.judge import Match, match_of
@@ -33,7 +33,7 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
         if _runs_on_import(call.context) and fits_any(call.name, tuple(options["trainers"])):
             unguarded += [argument.value for argument in (*call.arguments, *call.keywords.values())]
             makers += _makers(call, options["makers"].get(call.method, ""))
-    gone_through = {id(one) for value in unguarded for one in _gone_through(value)}
+    gone_through = {id(one) for value in unguarded for one in made_from(value)}
     for call, workers, _ in with_workers(evidence):
         is_made = not call.context.guards and any(function in makers for function in call.context.functions)
         if is_made or (call.result is not None and id(call.result) in gone_through):
@@ -53,14 +53,3 @@ def _makers(call: Call, method: str) -> Iterator[ast.AST]:
     maker = one.cls.lookup(method) if one is not None and one.cls is not None else None
     if isinstance(maker, Function):
         yield maker.node
-
-
-def _gone_through(iterated: Value, depth: int = 5) -> Iterator[Value]:
-    """Yield what going through a value goes through: of `enumerate(tqdm(loader))`, the loader too."""
-    for one in alternatives_of(iterated):
-        yield one
-        if isinstance(one, Instance) and depth > 0:
-            if one.owner is not None:
-                yield from _gone_through(one.owner, depth - 1)
-            for argument in one.call.arguments if one.call is not None else ():
-                yield from _gone_through(argument.value, depth - 1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import field
 from typing import Any, TypeAlias
 
@@ -353,6 +353,16 @@ def origin_of(value: Value) -> ast.AST | None:
 def alternatives_of(value: Value) -> tuple[Value, ...]:
     """Return the values that a value can be: itself, unless it is a OneOf."""
     return value.values if isinstance(value, OneOf) else (value,)
+
+
+def made_from(value: Value, depth: int = 6) -> Iterator[Value]:
+    """Yield what a value can be, and what that is a part of or was made from: of `enumerate(tqdm(loader))`, the loader too."""
+    for one in alternatives_of(value):
+        yield one
+        if isinstance(one, Instance) and depth:
+            given = one.call.arguments if one.call is not None else ()
+            for part in (*([one.owner] if one.owner is not None else ()), *(argument.value for argument in given)):
+                yield from made_from(part, depth - 1)
 
 
 def is_weak(value: Value) -> bool:
