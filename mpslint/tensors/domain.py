@@ -225,9 +225,10 @@ def _moved_unknown(m: Machine, receiver: Instance, method: str, arguments: Argum
     where, dtype = asked(m, method, arguments.positional, arguments.keywords, node)
     if where is None and PLACE not in receiver.slots:
         return None
-    if is_element(receiver):  # a batch or a part of one: modules are rarely gone through
+    is_kept = where is not None and PLACE in receiver.slots and m.dropped is not node
+    if is_element(receiver) or is_kept:  # a batch or a part of one: modules are rarely gone through
         if where is not None:
-            m.store.write(receiver.slots, PARTS, where)
+            m.store.write(receiver.slots, *((PLACE, UNKNOWN) if is_kept else (PARTS, where)))  # a tensor stays, a module has moved
         made = retyped(receiver, **{name: one for name, one in (("place", where), ("dtype", dtype)) if one is not None})
         wide(m, node, receiver, trait(made, DTYPE), trait(made, PLACE), "cast" if where is None else "move", f"{kinds.tensor}.{method}")
         return made

@@ -138,4 +138,5 @@ PROGRAMS = {
     "gradients switched on again": "net = nn.Linear(4, 2)\ntorch.set_grad_enabled(False)\ntorch.set_grad_enabled(True)\nz = net(torch.zeros(3, 4)).numpy()\n",
     "forward by name": "net = nn.Linear(4, 2).to(dev)\ny = net.forward(torch.zeros(3, 4))\n",
     "forward by name of what was moved": "net = nn.Linear(4, 2).to(dev)\ny = net.forward(torch.zeros(3, 4, device=dev)) + torch.zeros(3, 2)\n",
+    "a sample that is copied to the CPU": "from torch.distributions import Normal\nmean = torch.ones(2, device=dev)\naction = Normal(mean, mean, validate_args=False).sample()\nsent = action.cpu()\ny = torch.cat([action, mean])\n",
 }

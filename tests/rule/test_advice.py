@@ -1,0 +1,30 @@
+"""The advice of a rule is for the library that a program trains with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mpslint.session.runs import check_paths
+from mpslint.session.session import Options
+
+PAIRS = """from trl import DPOConfig, DPOTrainer, ModelConfig, TrlParser
+
+model, config = TrlParser((ModelConfig, DPOConfig)).parse_args_and_config()
+DPOTrainer(model.model_name_or_path, args=config, processing_class=tokenizer, train_dataset=data).train()
+"""
+
+
+@pytest.mark.parametrize(("trl", "advice"), [("0.24.0", "Upgrade trl to 1.0"), ("1.0.0", "Set pad_to_multiple_of=64 in DPOConfig")])
+def test_pairs_are_padded_by_their_own_collator(tmp_path: Path, trl: str, advice: str) -> None:
+    """DPOConfig has pad_to_multiple_of since trl 1.0 (trainer/dpo_config.py of the wheels 0.24.0 and 1.0.0)."""
+    (tmp_path / "train.py").write_text(PAIRS)
+    (tmp_path / "pairs.yaml").write_text("model_name_or_path: a/b\nmax_length: 1024\n")
+    (tmp_path / "run.sh").write_text("python train.py --config pairs.yaml\n")
+
+    results = check_paths([str(tmp_path)], Options(isolated=True, select=("MPS301",), target={"trl": trl}))
+
+    (found,) = (one for result in results for one in result.findings)
+    assert found.fix is not None
+    assert found.fix.summary.startswith(advice)
