@@ -103,7 +103,7 @@ def pickled(values: Iterable[Value], keepers: Sequence[str] = ("*",), dropped: S
 
     `keepers` are the classes of other modules (globs) that keep what they are given, but for the `dropped` arguments.
     """
-    waiting, seen = [("", value) for value in reversed(list(values))], set[int]()
+    waiting, seen, wholes = [("", value) for value in reversed(list(values))], set[int](), set[int]()
     while waiting:
         name, value = waiting.pop()
         for one in alternatives_of(value):
@@ -111,13 +111,15 @@ def pickled(values: Iterable[Value], keepers: Sequence[str] = ("*",), dropped: S
             if id(one) in seen or (cls is not None and any(cls.lookup(method) for method in PICKLES_ITSELF)):
                 continue
             seen.add(id(one))
-            yield name, one
+            if id(one) not in wholes:
+                yield name, one
             parts = [(name, part) for part in inside(one)]
             if isinstance(one, Bound) and one.function is not None and not one.function.is_static:
                 parts = [(name, one.receiver)]
             elif isinstance(one, Instance) and cls is not None:
                 parts = [(key, part) for key, part in one.written_slots().items() if isinstance(key, str)]
-            elif isinstance(one, Instance) and one.owner is not None:
+            elif isinstance(one, Instance) and one.owner is not None:  # what was read from it may hold what it was given, not itself
+                wholes.add(id(one.owner))
                 parts = [(name, one.owner)]
             elif isinstance(one, Instance) and one.call is not None and any(fnmatch.fnmatchcase(one.name, glob) for glob in keepers):
                 kept = [argument for key, argument in one.call.keywords.items() if key not in dropped]

@@ -38,5 +38,9 @@ def unreached_lines(document: Document, tree: ast.Module) -> frozenset[int]:
     facts = evaluate_program(document, tree.body, {})
     if facts.is_exhausted:
         return frozenset()
-    left = [node for node in ast.walk(tree) if isinstance(node, ast.stmt) and node not in facts.uses.reached]
+    statements = [node for node in ast.walk(tree) if isinstance(node, ast.stmt)]
+    if facts.uses.not_followed:  # a further call may come to what is in any function
+        inside = {id(node) for one in statements if isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef)) for node in ast.walk(one)}
+        statements = [node for node in statements if id(node) not in inside]
+    left = [node for node in statements if node not in facts.uses.reached]
     return frozenset(line for node in left for line in range(node.lineno, (node.end_lineno or node.lineno) + 1))

@@ -27,6 +27,8 @@ SKIPPED = [
     "import torch\nhas_gpu = torch.cuda.device_count() > 0\nif has_gpu and quick:\n    run()\n",
 ]
 MAYBE = [
+    "def f(n):\n    if n == 0:\n        run()\n    else:\n        f(n - 1)\nf(1)\n",
+    "def a(n):\n    b(n)\ndef b(n):\n    if n:\n        a(0)\n    else:\n        run()\na(1)\n",
     "import sys\nif sys.platform == 'darwin':\n    run()\n",
     "if quick:\n    run()\n",
     "IN_COLAB = False\nIN_COLAB = ask()\nif IN_COLAB:\n    run()\n",
