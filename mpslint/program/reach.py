@@ -127,13 +127,17 @@ def written_beside(reach: Reach, lost: Reach, store: Store, is_all: bool = False
 
 def extend(reach: Reach, store: Store, waiting: list[Value], lost: Reach | None = None) -> Reach:
     """Add all that can be got hold of through some values to a reach, and return it; what is lost anyhow is not looked through again."""
+    seen, known = reach.seen, lost.seen if lost is not None else {}
     while True:
         while waiting:
             for one in parts_of(waiting.pop()):
-                if id(one) in reach.seen or (reach.is_open and lost is not None and id(one) in lost.seen):
+                at = id(one)
+                if at in seen or (reach.is_open and at in known):
                     continue
-                reach.seen[id(one)] = one
-                reach.is_open |= isinstance(one, Unknown)
+                seen[at] = one
+                if one.__class__ is Unknown:
+                    reach.is_open = True
+                    continue
                 waiting += _below(store, one, reach)
                 if isinstance(one, Class):
                     reach.classes.append(one)

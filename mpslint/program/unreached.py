@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
+import functools
 from dataclasses import replace
 
 from mpslint.core.finding import Span
 from mpslint.project.spawned import may_start, parsed
 from mpslint.source import reader
-from mpslint.source.document import Document, Kind
+from mpslint.source.document import Cell, Document, Kind
 
 
 def read(path: str, data: bytes, kind: Kind | None = None) -> Document:
@@ -19,10 +20,9 @@ def read(path: str, data: bytes, kind: Kind | None = None) -> Document:
     """
     document = reader.read(path, data, kind)
     is_asked = may_start(document.python) or any(_is_indented(document.text, snippet.span) for snippet in document.snippets)
-    tree = parsed(document.python) if is_asked else None
-    if tree is None:
+    if not is_asked:
         return document
-    lines, python = unreached_lines(document, tree), document.python
+    lines, python = unreached_lines(document.python, document.cells), document.python
     left = (snippet for snippet in document.snippets if python.count("\n", 0, snippet.span.start) + 1 not in lines)
     return replace(document, snippets=tuple(left), unreached=lines)
 
@@ -31,10 +31,15 @@ def _is_indented(text: str, span: Span) -> bool:
     return text[text.rfind("\n", 0, span.start) + 1 : span.start][:1] in (" ", "\t")
 
 
-def unreached_lines(document: Document, tree: ast.Module) -> frozenset[int]:
+@functools.lru_cache(maxsize=128)  # a file is read for its own sake, and for what it starts
+def unreached_lines(python: str, cells: tuple[Cell, ...] = ()) -> frozenset[int]:
     """Return the numbers of the lines, from 1, that a Mac certainly doesn't run; none where the text is too much to follow."""
     from mpslint.program.evaluator import evaluate_program  # a file without such lines needs no walk
 
+    tree = parsed(python)
+    if tree is None:
+        return frozenset()
+    document = Document("", Kind.PYTHON, python, python, cells=cells)
     facts = evaluate_program(document, tree.body, {})
     if facts.is_exhausted:
         return frozenset()
