@@ -322,7 +322,8 @@ def _is_constructed(value: Instance) -> bool:
 
 def _membership(m: Walker, item: Value, container: Value, positive: bool, node: ast.expr) -> Value:
     if isinstance(item, Known) and item.value in m.platform.absent_modules and not isinstance(container, (Items, Mapping)):
-        return Known(not positive, node)  # in sys.modules, in str(get_ipython()), in os.environ
+        is_set = ("environment", item.value) in m.module.slots  # by the program itself
+        return UNKNOWN if is_set else Known(not positive, node)  # in sys.modules, in str(get_ipython()), in os.environ
     if isinstance(item, Known) and m.platform.is_absent_device(item.value):
         values = container.values() if isinstance(container, Items) else [container]
         if any(isinstance(value, Known) and m.platform.is_absent_device(value.value) for value in values):

@@ -26,6 +26,7 @@ SKIPPED = [
     "import torch\nhas_gpu = torch.cuda.device_count() > 0\nif has_gpu and quick:\n    run()\n",
 ]
 MAYBE = [
+    "import os\nos.environ['COLAB_GPU'] = '1'\nif 'COLAB_GPU' in os.environ:\n    run()\n",
     "def f(n):\n    if n == 0:\n        run()\n    else:\n        f(n - 1)\nf(1)\n",
     "def a(n):\n    b(n)\ndef b(n):\n    if n:\n        a(0)\n    else:\n        run()\na(1)\n",
     "import sys\nif sys.platform == 'darwin':\n    run()\n",
