@@ -9,7 +9,7 @@ from typing import TypeGuard
 
 from mpslint.core.finding import Edit, Span
 from mpslint.core.record import record
-from mpslint.program.walk import first_line
+from mpslint.program.walk import bound_by, first_line
 from mpslint.rule.judge import Match, Peers
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.importing import import_edits, is_read_once, last_variable
@@ -108,24 +108,14 @@ class _Module:
     places: Mapping[int, int]
     """The number of each statement of the module, by its id."""
     choices: Sequence[_Choice]
-    bindings: Mapping[str, Sequence[ast.AST]]
-    """The nodes that give each name a meaning."""
-    names: frozenset[str]
-    """Every name that is read or written."""
 
 
 @functools.lru_cache(maxsize=1)
 def _module(evidence: Evidence) -> _Module:
     """Return what names mean in a program."""
-    bindings: dict[str, list[ast.AST]] = {}
-    nodes = (*evidence.parsed.body, *evidence.parents)
-    for node in nodes:
-        for name in _bound_by(node):
-            bindings.setdefault(name, []).append(node)
     body = evidence.parsed.body
     choices = [choice for place, statement in enumerate(body) if (choice := _choice_in(statement, place)) is not None]
-    names = frozenset(node.id for node in nodes if isinstance(node, ast.Name))
-    return _Module({id(statement): place for place, statement in enumerate(body)}, choices, bindings, names)
+    return _Module({id(statement): place for place, statement in enumerate(body)}, choices)
 
 
 def _choice_in(statement: ast.stmt, place: int) -> _Choice | None:
@@ -166,42 +156,24 @@ def _statement_of(node: ast.AST, evidence: Evidence) -> ast.AST:
 def _is_only_device(name: str, node: ast.AST, evidence: Evidence) -> bool:
     """Return whether a name means what the module's own choices of device made it, in every scope around a node."""
     module = _module(evidence)
-    for bound in module.bindings.get(name, ()):
+    for bound in (one for one in evidence.nodes_beside(name) if name in bound_by(one)):
         parent = evidence.parents.get(bound)
         is_choice = isinstance(parent, ast.Assign) and id(parent) in module.places and "cuda" in ast.unparse(parent.value)
         scope = evidence.above(bound, _SCOPES)
-        if not is_choice and (scope is None or _is_inside(node, scope, evidence)):
+        if not is_choice and (scope is None or evidence.span_of(node) in evidence.span_of(scope)):
             return False
     return True
-
-
-def _bound_by(node: ast.AST) -> Sequence[str]:
-    """Return the names that a node by itself gives a meaning."""
-    if isinstance(node, ast.Name):
-        return () if isinstance(node.ctx, ast.Load) else (node.id,)
-    if isinstance(node, (ast.Global, ast.Nonlocal)):
-        return node.names
-    if isinstance(node, ast.arg):
-        return (node.arg,)
-    if isinstance(node, ast.alias):
-        return (node.asname or node.name,)
-    return (node.name,) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) else ()
-
-
-def _is_inside(node: ast.AST, scope: ast.AST, evidence: Evidence) -> bool:
-    current: ast.AST | None = node
-    while current is not None:
-        if current is scope:
-            return True
-        current = evidence.parents.get(current)
-    return False
 
 
 def _new_name(evidence: Evidence) -> str | None:
     """Return a name that the program does not use, as a notebook or a script would name its device."""
     names = ("device", "DEVICE") if evidence.document.kind is Kind.NOTEBOOK else ("DEVICE", "TORCH_DEVICE")
-    module = _module(evidence)
-    return next((name for name in names if name not in module.names and name not in module.bindings), None)
+    return next((name for name in names if not any(_names(node, name) for node in evidence.nodes_beside(name))), None)
+
+
+def _names(node: ast.AST, name: str) -> bool:
+    """Return whether a node reads a name or gives it a meaning."""
+    return name in bound_by(node) or (isinstance(node, ast.Name) and node.id == name)
 
 
 def _definition(line: str, places: Sequence[Match], evidence: Evidence) -> tuple[Edit, ...] | None:

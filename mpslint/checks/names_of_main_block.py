@@ -7,13 +7,12 @@ import dataclasses
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from mpslint.checks._bindings import at_once, bound
 from mpslint.checks._loaders import TAKEN, run_in_workers, with_workers
 from mpslint.core.finding import Related
 from mpslint.facts.values import Bound, Frame, Function, Instance, Value, alternatives_of
 from mpslint.program.flow import asks_for_main
 from mpslint.program.loops import SCOPES
-from mpslint.program.walk import children, walk
+from mpslint.program.walk import at_once, bound_by, children, walk
 from mpslint.rule.judge import Match, match_of
 from mpslint.settings.evidence import Evidence
 from mpslint.source.document import Kind
@@ -66,10 +65,8 @@ def _is_in_script(frame: Frame) -> bool:
 def _read_in(function: Function) -> Iterator[ast.Name]:
     """Yield the names of others that a function reads whenever it runs."""
     node = function.node
-    arguments = node.args
-    own = {one.arg for one in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg) if one}
     body = node.body if isinstance(node.body, list) else [node.body]
-    own |= {name for statement in body for name in bound(walk(statement))}
+    own = {name for one in (node.args, *body) for inner in walk(one) for name in bound_by(inner)}
     outer = {name for frame in _above(function.frame) for name in frame.slots}
     waiting: list[ast.AST] = [one for one in reversed(body) if not isinstance(one, PERHAPS)]
     while waiting:
@@ -93,9 +90,9 @@ def _only_in_main(body: Iterable[ast.stmt]) -> set[str]:
     statements = list(body)
     if not any(asks_for_main(statement) for statement in statements):
         return set()
-    inside = {name for statement in statements if asks_for_main(statement) for name in bound(at_once(statement))}
+    inside = {name for statement in statements if asks_for_main(statement) for node in at_once(statement) for name in bound_by(node)}
     others = [statement for statement in statements if not asks_for_main(statement)]
-    outside = {name for statement in others for name in bound(at_once(statement))}
+    outside = {name for statement in others for node in at_once(statement) for name in bound_by(node)}
     is_calling = any(isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call) for statement in others)
     declared = {name for statement in others for node in walk(statement) if isinstance(node, ast.Global) for name in node.names}
     return (inside - outside - declared) | (set() if is_calling else declared - outside) - {"*"} if "*" not in outside else set()

@@ -6,12 +6,12 @@ import ast
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from mpslint.checks._bindings import at_once, bound
 from mpslint.core.finding import Related
 from mpslint.facts.facts import NameRead
 from mpslint.program.functions import own_names
 from mpslint.program.loops import SCOPES
 from mpslint.program.platform import load_platform
+from mpslint.program.walk import at_once, bound_by
 from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
 
@@ -44,7 +44,7 @@ def _branch_that_binds(read: NameRead, evidence: Evidence) -> ast.If | None:
     for choice in reversed(evidence.facts.choices[: read.choices]):
         if isinstance(choice.node, ast.If) and choice.frame is read.home and choice.source in questions:
             skipped = choice.node.orelse if choice.answer else choice.node.body
-            if any(name == read.node.id for statement in skipped for name in bound(at_once(statement))):
+            if any(name == read.node.id for statement in skipped for node in at_once(statement) for name in bound_by(node)):
                 return choice.node
     return None
 

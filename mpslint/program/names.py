@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import Any, TypeAlias
 
 from mpslint.program.flow import ENDS
-from mpslint.program.walk import children, first_line, walk
+from mpslint.program.walk import bound_by, children, first_line, walk
 
 Bound: TypeAlias = frozenset[str]
 """The names that are bound on every path to a place; all of them where no path leads to it."""
@@ -95,7 +95,7 @@ class _Names:
             return node.arg in self.names
         if isinstance(node, (ast.Global, ast.Nonlocal)):
             return not self.names.isdisjoint(node.names)
-        return not self.names.isdisjoint(self._bound_by(node))
+        return not self.names.isdisjoint(bound_by(node))
 
     def _functions(self, outer: Bound, end: Bound, body: Sequence[ast.AST]) -> None:
         """Walk the functions that a scope defines; `outer` are the names that it and those around it bind somewhere."""
@@ -132,22 +132,15 @@ class _Names:
             if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
                 stack += node.orelse
                 continue
-            found |= self._bound_by(node) if context is ast.Store else set()
-            if isinstance(node, ast.Name) and isinstance(node.ctx, context):
+            if context is ast.Store:
+                found.update(bound_by(node))
+            elif isinstance(node, ast.Name) and isinstance(node.ctx, context):
                 found.add(node.id)
             if not isinstance(node, (*_FUNCTIONS, ast.ClassDef, *_COMPREHENSIONS)):
                 stack += children(node)
             elif isinstance(node, _COMPREHENSIONS):
                 stack += [one for one in walk(node) if isinstance(one, ast.NamedExpr)]
         return self.names & found - set(declared)
-
-    def _bound_by(self, node: ast.AST) -> set[str]:
-        """Return the names that a node binds other than by storing to a Name."""
-        if isinstance(node, (ast.Import, ast.ImportFrom)):
-            return {(alias.asname or alias.name).partition(".")[0] for alias in node.names}
-        name = getattr(node, "rest", None) if isinstance(node, ast.MatchMapping) else getattr(node, "name", None)
-        binders = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.ExceptHandler, ast.MatchAs, ast.MatchStar, ast.MatchMapping)
-        return {name} if isinstance(node, binders) and isinstance(name, str) else set()
 
     def _block(self, body: Sequence[ast.AST], bound: Bound) -> Bound:
         for statement in body:
@@ -166,19 +159,19 @@ class _Names:
             return after
         if isinstance(node, _FUNCTIONS):
             bound = self._expressions([*getattr(node, "decorator_list", ()), *_defaults(node)], bound)
-            self._later.append((node, bound | self._bound_by(node) & self.names))
-            return bound | self._bound_by(node) & self.names
+            self._later.append((node, bound | self.names.intersection(bound_by(node))))
+            return bound | self.names.intersection(bound_by(node))
         bound = self._expressions(children(node), bound)
         if isinstance(node, (ast.Return, ast.Raise)) or _is_exit(node):
             return self.names
         deleted = self._stored([node], (), ast.Del) if isinstance(node, ast.Delete) else frozenset()
-        return (bound | self._bound_by(node) & self.names) - deleted
+        return (bound | self.names.intersection(bound_by(node))) - deleted
 
     def _note(self, node: Any, bound: Bound) -> None:
         end = node.end_lineno, node.end_col_offset
         self.noted.append(((first_line(node) or 0, node.col_offset), end, bound))
         if isinstance(node, (ast.Import, ast.ImportFrom)):  # what is written behind it
-            self.noted.append((end, end, bound | self._bound_by(node) & self.names))
+            self.noted.append((end, end, bound | self.names.intersection(bound_by(node))))
 
     def _of_if(self, node: ast.If, bound: Bound) -> Bound:
         ends = []
@@ -222,7 +215,7 @@ class _Names:
     def _of_try(self, node: Any, bound: Bound) -> Bound:
         ends = [self._block(node.orelse, self._block(node.body, bound))]
         for handler in node.handlers:
-            own = self._bound_by(handler) & self.names
+            own = self.names.intersection(bound_by(handler))
             start = self._expression(handler.type, bound) if handler.type is not None else bound
             ends.append(self._block(handler.body, start | own) - own)
         after = self.names.intersection(*ends)

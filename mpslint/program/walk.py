@@ -9,6 +9,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 _CONTEXTS = frozenset({ast.Load, ast.Store, ast.Del})
 _LEAVES = frozenset({ast.Name, ast.Constant, ast.alias, ast.Pass, ast.Break, ast.Continue, ast.Global, ast.Nonlocal})
 """More than half of all nodes: what has no nodes below it but a context."""
+_NAMED_BY: Mapping[type[ast.AST], str] = {
+    **dict.fromkeys((ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.ExceptHandler, ast.MatchAs, ast.MatchStar), "name"),
+    ast.MatchMapping: "rest",
+    ast.arg: "arg",
+}
+"""The field in which nodes hold the name that they bind."""
 MOST_WAYS = 20
 """Ways into one statement that are looked for; then all of it is read, as in a chain of 400 calls each way is as long as the chain."""
 
@@ -38,6 +44,26 @@ def assigning(node: ast.AST) -> list[ast.AST]:
         return [node.value] if isinstance(node, ast.Starred) else []
     target = getattr(node, "target", None)
     return [inner for inner in children(node) if inner is target or not isinstance(inner, ast.expr)]
+
+
+def bound_by(node: ast.AST) -> tuple[str, ...]:
+    """Return the names that a node by itself gives a meaning: in the scope around it, a parameter in its function."""
+    if isinstance(node, ast.Name):
+        return (node.id,) if isinstance(node.ctx, ast.Store) else ()
+    if isinstance(node, (ast.Import, ast.ImportFrom)):
+        return tuple((alias.asname or alias.name).partition(".")[0] for alias in node.names)
+    name = getattr(node, _NAMED_BY[node.__class__]) if node.__class__ in _NAMED_BY else None
+    return (name,) if name else ()
+
+
+def at_once(statement: ast.AST) -> Iterator[ast.AST]:
+    """Yield the nodes of a statement that run with it: not those in functions and classes."""
+    waiting: list[ast.AST] = [statement]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
+            waiting += children(node)
 
 
 def first_line(node: ast.AST) -> int | None:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from mpslint.core.finding import Edit, Span
 from mpslint.program.names import unbound
+from mpslint.program.walk import bound_by
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.importing import bound_names, import_edits
 from mpslint.settings.spelling import WrittenSetting
@@ -99,12 +100,7 @@ def _found_bindings(name: str, evidence: Evidence, module: str) -> Iterator[tupl
             for alias in node.names:
                 if (alias.asname or alias.name.partition(".")[0]) == name:
                     yield node, _binds(node, alias, module)
-        elif isinstance(node, ast.Name):
-            if node.id == name and isinstance(node.ctx, ast.Store) and not (is_imported and _stands_in_for_import(node, evidence)):
-                yield node, False
-        elif (isinstance(node, (*_NAMED, ast.ExceptHandler, ast.MatchAs)) and node.name == name) or (
-            isinstance(node, ast.arg) and node.arg == name
-        ):
+        elif name in bound_by(node) and not (isinstance(node, ast.Name) and is_imported and _stands_in_for_import(node, evidence)):
             yield node, False
 
 
