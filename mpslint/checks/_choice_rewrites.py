@@ -5,8 +5,6 @@ from __future__ import annotations
 import ast
 import re
 
-from mpslint.checks._composed_choices import rewrite_composed
-from mpslint.checks._named_devices import is_named_device
 from mpslint.core.finding import Edit, Span
 from mpslint.core.knowledge import platform_data
 from mpslint.program.walk import walk
@@ -18,6 +16,9 @@ from mpslint.source.document import Document
 
 IS_OF_SEVERAL = re.compile(r"rank|world|dist|ddp|nccl|parallel")
 """A name that speaks of several processes, which a Mac's GPU does not serve."""
+
+PLACING = (ast.Assign, ast.AnnAssign, ast.Return)
+"""What gives a device its name."""
 
 
 def is_question(node: ast.expr) -> bool:
@@ -40,10 +41,13 @@ def rewrite(match: Match, evidence: Evidence) -> WrittenSetting | None:
         return WrittenSetting((Edit(asked, new),), f"not {new}")
     cpu = match.values["cpu"]
     if isinstance(match.node, (ast.BoolOp, ast.Subscript)) and (device := _as_mps(cpu, evidence)) is not None:
-        return rewrite_composed(match.node, cpu, device, evidence)
-    if not isinstance(match.node, (ast.If, ast.IfExp)) or isinstance(cpu, ast.Expr):
+        span = evidence.span_of(cpu)
+        old = evidence.document.text[span.start : span.end]
+        new = f"{_question()} and {device} or {old}" if isinstance(match.node, ast.BoolOp) else f"{device} if {_question()} else {old}"
+        return WrittenSetting((Edit(span, new),), new)
+    if not isinstance(match.node, (ast.If, ast.IfExp)) or (isinstance(match.node, ast.If) and not isinstance(cpu, PLACING)):
         return None
-    if isinstance(match.node, ast.IfExp) and cpu is match.node.orelse and is_named_device(match.node.body):
+    if match.values["named"]:
         return None  # whoever names the CPU means it on a Mac, too
     span = evidence.span_of(cpu)
     mps = _as_mps(cpu, evidence)

@@ -121,14 +121,6 @@ def _is_lost(name: str, function: ast.AST | None, evidence: Evidence) -> bool:
     return any(one.own_names is own and (id(one.slots), name) in uses.unknown for one in evidence.facts.frames)
 
 
-def is_read_unknown(node: ast.AST, evidence: Evidence) -> bool:
-    """Return whether an expression is a name or an attribute of which the walk doesn't know what it is."""
-    whole = evidence.whole or evidence
-    if isinstance(node, ast.Attribute):
-        return node.attr in whole.facts.uses.unknown
-    return isinstance(node, ast.Name) and _is_lost(node.id, whole.above(node, FUNCTIONS), whole)
-
-
 def _parameter(arguments: ast.arguments, default: ast.AST) -> str:
     """Return the name of the parameter that has a default."""
     places = [*arguments.posonlyargs, *arguments.args]

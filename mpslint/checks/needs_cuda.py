@@ -22,7 +22,7 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
     questions = _questions(options)
     for choice in evidence.facts.choices:
         node = choice.node
-        if choice.source not in questions or isinstance(node, ast.IfExp):
+        if choice.source not in questions or isinstance(node, ast.expr):
             continue
         if isinstance(node, ast.Assert):
             ends, what = not choice.answer, "the assertion fails"

@@ -138,7 +138,7 @@ class Move:
 class Choice:
     """A conditional whose test the Target decides by the answer to a platform question."""
 
-    node: ast.IfExp | ast.If | ast.Assert
+    node: ast.expr | ast.If | ast.Assert
     source: str
     """The question, by the qualified name of the function that was asked."""
     answer: bool
@@ -150,6 +150,10 @@ class Choice:
     """The moves in the branch that isn't taken."""
     frame: Frame | None = None
     """For a statement: the names of the module, class body or function call that it is in."""
+    given: dict[str, Value] = field(default_factory=dict)
+    """What it gives, by what it assigns as that is written: `return` for what its function returns, '' for an expression itself."""
+    instead: dict[str, Value] = field(default_factory=dict)
+    """The same where the question has the other answer, as far as that is known."""
 
 
 @record(frozen=True, slots=True, eq=False)

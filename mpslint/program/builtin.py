@@ -255,7 +255,8 @@ def _pure(name: str, values: list[Value], arguments: CallArguments, node: ast.Ca
         result = getattr(builtins, name)(*constants)
     except (TypeError, ValueError, ArithmeticError) as error:
         raise Raised(type(error).__name__) from None
-    return Known(result, node, any(isinstance(value, Known) and value.weak for value in values))
+    answered = values[0].source if isinstance(values[0], Known) and values[0].value in (False, True) else ""  # `int(answer)`
+    return Known(result, node, any(isinstance(value, Known) and value.weak for value in values), answered)
 
 
 def _length(value: Value, node: ast.Call) -> Value:

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable
 from typing import Any
 
-from mpslint.facts.facts import Choice, NameRead, Window
+from mpslint.facts.facts import NameRead, Window
 from mpslint.facts.joined import join, join_all, truth
 from mpslint.facts.values import (
     BEHIND,
@@ -26,7 +26,7 @@ from mpslint.facts.values import (
     settled,
     weakened,
 )
-from mpslint.program import implicit
+from mpslint.program import choices, implicit
 from mpslint.program.attributes import get_attribute, get_item
 from mpslint.program.calls import evaluate_call
 from mpslint.program.comprehensions import comprehension
@@ -35,7 +35,6 @@ from mpslint.program.lists import bounds_of, iterated
 from mpslint.program.machine import Walker
 from mpslint.program.operators import combine, compare, is_hashable, is_one_index, is_short, note_division, own_operator, united, with_more
 from mpslint.tensors import operations
-from mpslint.tensors.passed_over import moves_in
 
 _LOOKING = (ast.Is, ast.IsNot, ast.In, ast.NotIn)
 """Comparisons that no tensor takes element by element."""
@@ -72,7 +71,9 @@ def _subscript(m: Walker, node: ast.Subscript) -> Value:
     is_part = isinstance(index, Items) and index.kind == "slice"
     if isinstance(index, Items) and is_part and any(isinstance(one, (Known, Items)) for one in alternatives_of(base)):
         return part_of(base, index, node)
-    return get_item(m, base, UNKNOWN if is_part else index)
+    part = get_item(m, base, UNKNOWN if is_part else index)
+    is_answer = isinstance(index, Known) and isinstance(index.value, (bool, int)) and index.source
+    return choices.note(m, node, index, part, get_item(m, base, Known(not index.value))) if is_answer and isinstance(index, Known) else part
 
 
 def part_of(base: Value, index: Items, node: ast.Subscript) -> Value:
@@ -155,15 +156,22 @@ def _boolean(m: Walker, node: ast.BoolOp) -> Value:
     possible: list[Value] = []
     last: Value = UNKNOWN
     context = m.context
+    asked = ""
+    refused: Value = UNKNOWN  # of `answer and one or other`
     try:
         for number, operand in enumerate(node.values):
+            refused = last if number == 1 and decisive else UNKNOWN
             last, writes = m.branch(operand) if possible or weak is not None else (m.value(operand), {})
             if writes is None:  # an exception ends the path on which it would be evaluated
                 break
             m.store.merge(writes, {})
             answer = m.truth(last)
+            asked = last.source if isinstance(last, Known) and last.source else asked
             if answer is decisive and not is_weak(last):
                 before = [*possible, weak] if weak is not None else possible
+                one = node.values[0]
+                if isinstance(one, ast.BoolOp) and truth(refused) is False:
+                    choices.note(m, node, refused, last, one.values[-1])
                 return last if not before else _decided([*before, last], decisive)
             if answer is decisive:
                 weak = weak or last
@@ -175,7 +183,8 @@ def _boolean(m: Walker, node: ast.BoolOp) -> Value:
         m.context = context
     if weak is not None:
         return weak
-    return _one_of(possible if m.truth(last) is None else [*possible, last])
+    found = _one_of(possible if m.truth(last) is None else [*possible, last])
+    return Unknown("", None, asked) if found is UNKNOWN and asked and not decisive else found
 
 
 def when(value: Value, answer: bool) -> Value:
@@ -236,6 +245,7 @@ def _conditional(m: Walker, node: ast.IfExp) -> Value:
             m.is_dead = True
             return UNKNOWN
         m.store.merge(*(writes for writes in (its_writes, other_writes) if writes is not None))
+        choices.note_either(m, node, first, second)
         return join(first, second) if None not in (its_writes, other_writes) else second if its_writes is None else first
     taken, other = (node.body, node.orelse) if answer else (node.orelse, node.body)
     if is_weak(test):
@@ -243,10 +253,7 @@ def _conditional(m: Walker, node: ast.IfExp) -> Value:
             m.branch(other)
         with m.guarded(node.test, answer, answer):
             return weakened(m.value(taken))
-    value = m.value(taken)
-    if isinstance(test, (Known, Unknown)) and test.source and not m.is_silent:
-        left = moves_in(m, [node.orelse if answer else node.body])
-        m.facts.choices.append(Choice(node, test.source, answer, value, m.context, left))
+    value = choices.note(m, node, test, m.value(taken), other)
     if isinstance(test, (Known, Unknown)) and isinstance(value, Known) and isinstance(value.value, bool):
         return Known(value.value, value.origin, value.weak, value.source or test.source)  # the question's own answer
     return value

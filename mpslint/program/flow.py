@@ -6,14 +6,12 @@ import ast
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from mpslint.facts.facts import Choice
-from mpslint.facts.values import UNKNOWN, Guard, Known, Unknown, Value, is_weak
-from mpslint.program import implicit
+from mpslint.facts.values import UNKNOWN, Guard, Known, Value, is_weak
+from mpslint.program import choices, implicit
 from mpslint.program.exits import cut, marks
 from mpslint.program.machine import Walker
 from mpslint.program.store import Writes
 from mpslint.program.walk import walk
-from mpslint.tensors.passed_over import moves_in
 
 ENDS = frozenset({"sys.exit", "os._exit", "builtins.exit", "builtins.quit"})
 """Calls after which nothing runs."""
@@ -38,13 +36,12 @@ def _after_test(m: Walker, node: ast.If, test: Value) -> bool:
         with m.within(under_main=True):
             return m.execute_block(m, node.body if answer is not False else node.orelse)
     if answer is None:
+        choices.note_perhaps(m, node, test)
         return _undecided(m, node)
     if is_weak(test):
         return _by_default(m, node, answer)
-    if isinstance(test, (Known, Unknown)) and test.source and not m.is_silent:
-        m.facts.choices.append(
-            Choice(node, test.source, answer, None, m.context, moves_in(m, node.orelse if answer else node.body), m.frame)
-        )
+    if (source := choices.source_of(m, test)) and not m.is_silent:
+        return choices.walked(m, node, source, answer)
     return m.execute_block(m, node.body if answer else node.orelse)
 
 

@@ -26,7 +26,7 @@ from mpslint.facts.values import (
     Value,
     is_weak,
 )
-from mpslint.program import effects, fields, validators
+from mpslint.program import choices, effects, fields, validators
 from mpslint.program.arguments import CallArguments
 from mpslint.program.assignments import annotated_assignment, assign_statement, augmented_assignment, delete_statement
 from mpslint.program.attributes import is_property
@@ -196,6 +196,7 @@ def _call_decorator(m: Walker, written: ast.expr, decorator: Value, decorated: V
 
 def _return(m: Walker, node: ast.Return) -> bool:
     value = m.value(node.value) if node.value is not None else Known(None, node)
+    choices.returned(m, value)
     leave(m, "return", value=value)
     return True
 

@@ -61,7 +61,7 @@ def _followed(event: TensorEvent, evidence: Evidence) -> Followed | None:
         return Followed(number.func.value, origin, origin) if number is not None else None
     for choice in evidence.facts.choices:
         package, _, asked = choice.source.rpartition(".")
-        if package == kinds.tensor and kinds.place_questions.get(asked) != kinds.gpu and not isinstance(choice.node, ast.Assert):
+        if package == kinds.tensor and kinds.place_questions.get(asked) != kinds.gpu and isinstance(choice.node, (ast.If, ast.IfExp)):
             kept = [choice.value or UNKNOWN, *(move.moved for move in choice.passed_over)]
             origins = [*ast.walk(choice.node), *(origin_of(joined_trait(one, PLACE)) for one in kept)]
             tensor = next((one.value for one in ast.walk(choice.node.test) if isinstance(one, ast.Attribute) and one.attr == asked), None)
