@@ -95,6 +95,8 @@ def ordinary_output(seed: int = 0) -> Iterator[str]:
         "    self.token = token if token is not None else get_token()",
         "TypeError: Trainer.__init__() got an unexpected keyword argument 'tokenizer'",
         "KeyError: 'labels'",
+        "signature: (x: torch.Tensor, y: int) -> torch.Tensor",
+        "set token limit to 4096, <token> ids were padded </s>",
         "{'loss': 2.3026, 'grad_norm': 1.2345678901234567, 'learning_rate': 4.9875e-05, 'epoch': 0.01}",
         "{'train_runtime': 1234.5678, 'train_samples_per_second': 12.345, 'train_tokens': 123456789012, 'epoch': 3.0}",
         "  4%|▍         | 125/3000 [01:02<23:45,  2.02it/s, v_num=0, train_loss=2.31, tokens=8192]",

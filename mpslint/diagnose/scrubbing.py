@@ -131,10 +131,13 @@ def _by_name(known: dict[str, Any]) -> tuple[Scrubber, ...]:
     code = rf"(?:[a-z_]+\.)*(?:{parts}|{wholes})(?![^\s,)])|[a-z_.]+\([a-z_\"', ]*\)"
     nothing = rf"(?!<|(?:None|True|False|null|true|false)\b|{code})"
     schemes = r"(?:token|bot|api-?key|bearer|basic)\s+(?=[^\s<])"
-    given = nothing + r"(?:\"[^\"\n]{1,300}\"|'[^'\n]{1,300}'|[^\s\"',;}&\\][^\s\"',;}&]{2,300})"
+    given = nothing + r"(?:\"[^\"\n]{1,300}\"|'[^'\n]{1,300}'|[^\s\"',;}&(\\][^\s\"',;}&]{2,300})"
     return (
-        (re.compile(rf"(?i)({name}\\?[\"']?\]?\s{{0,3}}(?:=>|:=|[=:])\s{{0,3}}(?:{schemes})?){given}"), _value_hidden),
-        (re.compile(rf"(?i)((?:\bsetx?|\bsetenv)\s(?:-\w+\s)?{name}\s+){given}"), _value_hidden),
+        (re.compile(rf"(?i)({name}\\?[\"']?\]?\s{{0,3}}(?:=>|:=|[=:])\s{{0,3}}(?:{schemes})?\\?){given}"), _value_hidden),
+        (re.compile(rf"(?i)(\b(?:name|key)[:=]\s*[\"']?{name}[\"']?\s+value[:=]\s*){given}"), _value_hidden),
+        (re.compile(rf"(?i)(\blogin\([^()\n]{{0,80}}?\bkey=){given}"), _value_hidden),
+        (re.compile(rf"(?i)(<({name})>)[^<\n]+(?=</\2>)"), r"\1<token>"),
+        (re.compile(rf"(?i)((?:\bsetx|\bset(?:\s-\w+|(?=\s\w+[_-]))|\bsetenv|%env|(?-i:\bENV))\s{name}\s+){given}"), _value_hidden),
         (re.compile(rf"(?i)(\\?[\"']{name}\\?[\"']\s*,\s*){given}"), _value_hidden),
         (re.compile(rf"(?i)((?:^|(?<=[\s\"'\[,])){option}(?:[ =]|\\?[\"'],?\s{{0,3}})\s{{0,3}}){given}", re.MULTILINE), _value_hidden),
         (re.compile(r"(\b[A-Z][A-Z0-9_]*_(?:KEY|PASS|PWD|PW|SECRET|TOKEN|AUTH|PAT)[\"']?\]?\s{0,2}[=:]\s{0,2})" + given), _value_hidden),

@@ -42,13 +42,15 @@ Authorization: Bearer {w30} | Authorization: Basic {a24}== | authorization: toke
 Ocp-Apim-Subscription-Key: {h32} | Cookie: sid={l20}; theme=dark | Set-Cookie: session={l20}; Path=/ | machine x.example login ann password {l12}
 machine x.example\n  login ann\n  password {l12} | default login ann password {l12} | curl -u ann:{l12} https://x.example | client_secret: {l16}
 wandb login {h40} | postgresql://ann:{l12}@db:5432/x | aws_secret_access_key = {a40} | AccountKey={a64}==; | kaggle.json: {"username":"ann","key":"{h32}"}
+{\"token\": \"{l12}\"} | %env HF_TOKEN {l12} | ENV HF_TOKEN {l12} | wandb.login(key="{l12}") | - name: HF_TOKEN\n  value: {l12} | jwt={l12}
+<add key="ApiKey" value="{l12}"/> | <password>{l12}</password> | aws configure set aws_secret_access_key {l16}
 """.replace("\n", " | ")
 _WHO = """
 USER={n9} | LOGNAME={n9} | HOSTNAME={n9} | USERNAME={n9} | SUDO_USER={n9} | SLURM_JOB_USER={n9} | export USER="{n9}" | user={n9} db=x | /mnt/users/{n9}/x.py
 /home/{n9}/x.py | /Users/{n9}/x.py | C:\\Users\\{n9}\\x.py | /data/users/{n9}/run | /nfs/homes/{n9}/a | ~{n9}/data/x | {"username": "{n9}"} | {'user': '{n9}'}
 "hostname": "{n9}" | mailto:{n9}%40x.example | mailto:{n9}@x.example | {n9}@x.example | mail={n9}%40x.example | Serial Number (system): C02{u9}
 "IOPlatformSerialNumber" = "C02{u9}" | "serial_number": "C02{u9}" | Hardware UUID: {u8}-{u4}-{u4}-{u4}-{u12} | "IOPlatformUUID" = "{u8}-{u4}-{u4}-{u4}-{u12}"
-Provisioning UDID: 00008103-{u16} | Computer Name: {n9} Mac | uid=501({n9}) gid=20(staff) | /tmp/torchinductor_{n9}/ab/c.py | {n9}-mac.local
+Provisioning UDID: 00008103-{u16} | Computer Name: {n9} Mac | uid=501({n9}) gid=20(staff) | /tmp/torchinductor_{n9}/ab/c.py | {n9}-mac.local | \\\\fs1\\Users\\{n9}\\x.py
 wandb: Currently logged in as: {n9} (team) | GIT_AUTHOR_NAME={n9} | username: {n9}
 """.replace("\n", " | ")
 
