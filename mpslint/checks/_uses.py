@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import TypeGuard
 
 from mpslint.core.knowledge import platform_data
+from mpslint.facts.values import alternatives_of, origin_of
 from mpslint.program.flow import asks_for_main
 from mpslint.program.functions import own_names
 from mpslint.program.reach import text_of
@@ -68,13 +69,23 @@ def uses_of(node: ast.AST, evidence: Evidence, are_all: bool = True) -> Sequence
         return None
     function = whole.above(target, (*FUNCTIONS, ast.ClassDef))
     is_own = isinstance(function, FUNCTIONS) and target.id in own_names(function)
-    if not is_own and are_all and not (whole.is_program or any(isinstance(one, WORKS) for one in evidence.parsed.body)):
+    is_script = whole.is_program or any(isinstance(one, WORKS) for one in evidence.parsed.body)
+    if not is_own and are_all and not is_script and _may_end_as(target.id, made, whole):
         return None
     if _is_lost(target.id, function if is_own else None, whole) or (not is_own and target.id in _read_unseen(whole)):
         return None
     found = [one for one in _reads_of(made, whole) if not _is_shown(one, whole)]
     is_cut = whole.facts.is_exhausted or _is_for_other_options(node, whole)
     return None if is_cut and not found else found
+
+
+def _may_end_as(name: str, made: ast.AST, evidence: Evidence) -> bool:
+    """Return whether a name of a module, which others may import, may be a device when the module has run."""
+    values = [one.slots[name] for one in evidence.facts.frames if one.parent is None and name in one.slots]
+    ends = [origin_of(one) for value in values for one in alternatives_of(value)]
+    parts = set(walk(made))
+    given = {origin_of(value) for one in evidence.facts.choices if one.node in parts for value in one.given.values()}
+    return not ends or any(one is None or one in parts or one in given for one in ends)
 
 
 def _is_for_other_options(node: ast.AST, evidence: Evidence) -> bool:

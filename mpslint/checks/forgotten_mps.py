@@ -10,6 +10,7 @@ from typing import Any
 
 from mpslint.checks._choice_rewrites import IS_OF_SEVERAL, constants_of, is_question, rewrite
 from mpslint.checks._idle_choices import is_idle
+from mpslint.checks._uses import uses_of
 from mpslint.facts.facts import Choice
 from mpslint.facts.values import Instance, Items, Known, Unknown, Value, alternatives_of, origin_of
 from mpslint.program.choices import RETURNED
@@ -31,8 +32,21 @@ __all__ = ["find", "rewrite"]
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
-    """Yield each choice between CUDA and the CPU, at the `"cpu"` that the Mac gets; with option `whole`, those of the whole run."""
+    """Yield each choice between CUDA and the CPU, at the `"cpu"` that the Mac gets; with option `whole`, those of the whole run.
+
+    In a file that also asks whether there is the Mac's GPU, by one of the names of option `asks`, only what is seen to be used counts.
+    """
     evidence = (evidence.whole or evidence) if options.get("whole") else evidence
+    part_at, asks = evidence.document.part_at, options.get("asks", ())
+    asking = {part_at(evidence.span_of(choice.node).start).span for choice in evidence.facts.choices if choice.source in asks}
+    for match in _choices(evidence):
+        chosen: Any = match.values.get("cpu", match.node) if isinstance(match.node, ast.If) else match.node
+        if part_at(match.span.start).span not in asking or uses_of(chosen, evidence, are_all=False):
+            yield match
+
+
+def _choices(evidence: Evidence) -> Iterator[Match]:
+    """Yield each choice between CUDA and the CPU that decides something."""
     for_cuda: set[ast.AST | None] = set()
     for choice in evidence.facts.choices:
         is_asked = choice.source in load_platform().cuda_questions or (isinstance(choice.node, ast.If) and not choice.source)
