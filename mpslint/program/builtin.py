@@ -9,6 +9,7 @@ import math
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
+from string import Formatter
 
 from mpslint.facts.joined import as_changed, join, join_all, truth
 from mpslint.facts.values import (
@@ -36,7 +37,7 @@ from mpslint.program.attributes import is_property, is_whole_class, may_lack
 from mpslint.program.executed import execute_file, names_of
 from mpslint.program.exits import Raised, may_raise
 from mpslint.program.machine import Walker
-from mpslint.program.operators import NOT_PLAIN, is_one_index, is_short, or_unknown, plain_of
+from mpslint.program.operators import NOT_PLAIN, is_one_index, is_short, is_wide, or_unknown, plain_of
 from mpslint.tensors import loaders
 from mpslint.tensors.traits import NUMBER
 
@@ -385,7 +386,7 @@ def _constant_method(receiver: Known, name: str, arguments: CallArguments, node:
     keywords = {key: argument.value for key, argument in arguments.keywords.items()}
     if not known or name not in STRING_METHODS or not all(isinstance(value, Known) for value in keywords.values()):
         return UNKNOWN
-    if not isinstance(receiver.value, str) or len(receiver.value) > LONGEST_TEXT or "{:" in receiver.value:
+    if not isinstance(receiver.value, str) or len(receiver.value) > LONGEST_TEXT:
         return UNKNOWN
     constants = [value.value for value in values if isinstance(value, Known)]
     if any((isinstance(constant, (str, bytes)) and len(constant) > 4096) or constant == 0 for constant in constants if name != "format"):
@@ -393,6 +394,8 @@ def _constant_method(receiver: Known, name: str, arguments: CallArguments, node:
     if name == "zfill" or (name == "replace" and len(receiver.value) > 4096):
         return UNKNOWN
     try:
+        if name == "format" and any(map(is_wide, (spec for _, _, spec, _ in Formatter().parse(receiver.value) if spec))):
+            return UNKNOWN
         result = getattr(receiver.value, name)(*constants, **{k: v.value for k, v in keywords.items() if isinstance(v, Known)})
     except (TypeError, ValueError, LookupError, AttributeError) as error:
         raise Raised(type(error).__name__) from None

@@ -33,13 +33,22 @@ from mpslint.program.comprehensions import comprehension
 from mpslint.program.exits import Raised, may_raise
 from mpslint.program.lists import bounds_of, iterated
 from mpslint.program.machine import Walker
-from mpslint.program.operators import combine, compare, is_hashable, is_one_index, is_short, note_division, own_operator, united, with_more
+from mpslint.program.operators import (
+    combine,
+    compare,
+    is_hashable,
+    is_one_index,
+    is_short,
+    is_wide,
+    note_division,
+    own_operator,
+    united,
+    with_more,
+)
 from mpslint.tensors import operations
 
 _LOOKING = (ast.Is, ast.IsNot, ast.In, ast.NotIn)
 """Comparisons that no tensor takes element by element."""
-LONGEST_SPEC = 3
-"""Digits of what says how a value is formatted."""
 
 
 def _constant(m: Walker, node: ast.Constant) -> Value:
@@ -279,7 +288,7 @@ def _formatted(value: Value, conversion: int, spec: Value) -> str | None:
     """Return what stands in an f-string for a value; None where that is not known."""
     if not isinstance(value, Known) or not is_short(value.value) or not isinstance(spec, Known) or conversion not in (-1, 114, 115):
         return None
-    if sum(letter.isdigit() for letter in spec.value) > LONGEST_SPEC:
+    if is_wide(spec.value):
         return None
     try:
         return format(repr(value.value) if conversion == 114 else str(value.value) if conversion == 115 else value.value, spec.value)

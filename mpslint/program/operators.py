@@ -31,6 +31,8 @@ from mpslint.facts.values import (
 from mpslint.program.exits import Raised
 from mpslint.program.machine import Walker
 
+LONGEST_SPEC = 3
+"""Digits of what says how a value is formatted."""
 LARGEST_RESULT = 1 << 16
 """Characters or bits of a computed constant; beyond, the value is Unknown."""
 MOST_ITEMS = 4096
@@ -179,6 +181,11 @@ def is_short(constant: Any) -> bool:
     if isinstance(constant, int):
         return constant.bit_length() <= 1024
     return not isinstance(constant, (str, bytes)) or len(constant) <= LARGEST_RESULT
+
+
+def is_wide(spec: str) -> bool:
+    """Return whether what says how a value is formatted (`>10`, `.3f`) may make a text of more than ordinary length."""
+    return "{" in spec or sum(letter.isdigit() for letter in spec) > LONGEST_SPEC
 
 
 def is_one_index(node: ast.expr) -> bool:

@@ -12,7 +12,7 @@ from mpslint.core.knowledge import platform_data, read_yaml, rules_folder
 from mpslint.core.record import record
 from mpslint.core.versions import Version, VersionRange, parse_version
 
-INDEX_MARKS = frozenset({"", "%d", "%i", "%s", "{}", "{0}"})
+INDEX_MARKS = frozenset({"", "%d", "%i", "%s", "{}", "{0}", "{:d}", "{0:d}"})
 """What stands for the index in the text of a device."""
 NO_ANSWER = object()
 """What a platform question answers that has no answer with the Target's versions."""

@@ -246,6 +246,12 @@ def test_not_known(name: str) -> None:
     assert all(not isinstance(value, (int, float)) and value != "16" for value in values)
 
 
+@pytest.mark.parametrize("text", ["'{0:9999}'.format(1)", "'{:{w}}'.format(1, w=9999)", "'{:{}}'.format(1, 9999)"])
+def test_formats_wider_than_any_text(text: str) -> None:
+    """A width in a format isn't filled: a program with a huge one would need as much memory here as it does itself."""
+    assert probed(f"probe({text})") == ["?"]
+
+
 def test_alternatives_of_an_unknown_test() -> None:
     """Both ways of an undecided `if` are possible, and nothing else."""
     assert probed("b = 16 if x else 8\nprobe(b)") == [{16, 8}]
