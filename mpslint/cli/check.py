@@ -17,9 +17,11 @@ from mpslint.cli._progress import progress
 from mpslint.cli._say import EXIT_CLEAN, EXIT_UNREADABLE, complain
 from mpslint.core.finding import UsageError
 from mpslint.core.inert import inert
+from mpslint.core.own_folder import user_caches
 from mpslint.core.record import record
 from mpslint.report.formats import format_names
 from mpslint.report.records import CheckReport, repository_root
+from mpslint.report.terminal import terminal
 from mpslint.report.text import counted, print_problems
 from mpslint.session.session import Options, configuration_for, files_of, rules_of
 from mpslint.session.view import FAILING, FileView, exit_code, view
@@ -188,9 +190,24 @@ def _check_once(asked: Asked, options: Options, paths: Sequence[str]) -> int:
         report = without_known(asked.baseline, report, options)
     show(report, asked.output_format, asked.output, asked.statistics)
     print_problems(report.files)
+    if asked.output_format in (None, "text") and not (asked.quiet or asked.statistics or asked.output):
+        _print_what_fits(files, options)
     if asked.verbose:
         _print_verbose(files, options, time.monotonic() - start)
     return exit_code(report.files, asked.fail_on)
+
+
+def _print_what_fits(files: list[FoundFile], options: Options) -> None:
+    """Print which micro-batches fit, of the files for which that was worked out before."""
+    try:
+        has_results = (user_caches() / "mpslint" / "results").is_dir()
+    except OSError:
+        return
+    if has_results:
+        from mpslint.verify.known import known_fits
+
+        for line in known_fits([found.path for found in files if found.is_named], options):
+            terminal().wrapped(line)
 
 
 def _print_verbose(files: list[FoundFile], options: Options, seconds: float) -> None:

@@ -8,7 +8,7 @@ import shlex
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -26,6 +26,9 @@ from mpslint.session.session import Options, files_of
 from mpslint.source.files import STANDARD_INPUT, FoundFile
 from mpslint.source.temporary import remove_leftovers
 from mpslint.source.writer import FileChange, write_files
+
+if TYPE_CHECKING:
+    from mpslint.verify.asked import AskedFiles
 
 
 @click.command(short_help="Rewrite to the safe equivalent.")
@@ -83,9 +86,10 @@ def command(
     for folder in {os.path.dirname(os.path.realpath(found.path)) for found in files if apply and found.path != STANDARD_INPUT}:
         remove_leftovers(folder)
     results: list[Fixed] = []
+    unfit: list[Fixed] = []
     problems: list[str] = []
     with progress(len(files), "Fixing") as advance, _said_when_interrupted(apply, results):
-        for outcomes in _worked(files, options, unsafe, fit):
+        for outcomes in _worked(files, options, unsafe, fit, unfit):
             problems += [outcome for _, outcome in outcomes if isinstance(outcome, str)]
             done = [(found, outcome) for found, outcome in outcomes if not isinstance(outcome, str)]
             with signals_later():  # a file that is written is counted
@@ -101,8 +105,8 @@ def command(
     code = 3 if problems else 0
     if code == 0 and not exit_zero:
         left = not fix_only and any(f.severity is not Severity.NOTE for fixed in results for f in fixed.after.findings)
-        code = 1 if left or (not apply and any(fixed.is_changed for fixed in results)) else 0
-    _show(results, options, apply, unsafe, as_diff, quiet, fix_only)
+        code = 1 if left or unfit or (not apply and any(fixed.is_changed for fixed in results)) else 0
+    _show(results, options, apply, unsafe, as_diff, quiet, fix_only, is_fit=not unfit)
     sys.exit(code)
 
 
@@ -117,15 +121,20 @@ def _said_when_interrupted(apply: bool, results: Sequence[Fixed]) -> Iterator[No
         raise
 
 
-def _worked(files: list[FoundFile], options: Options, unsafe: bool, fit: bool) -> Iterator[list[tuple[FoundFile, Fixed | str]]]:
-    """Yield files that are fixed together, each with what came of it, or the line that says why nothing did."""
+def _worked(
+    files: list[FoundFile], options: Options, unsafe: bool, fit: bool, unfit: list[Fixed]
+) -> Iterator[list[tuple[FoundFile, Fixed | str]]]:
+    """Yield files that are fixed together, each with what came of it, or the line that says why nothing did; what doesn't fit its Mac even
+    so is added to `unfit`."""
     units = units_of(graph_of(files, options), list(enumerate(files)))
     if fit:  # each file has a batch of its own that fits
         units = [FilesTogether((one,), unit.entries) for unit in units for one in unit.files]
     for unit in units:
         try:
-            asked = _fitted(unit.files[0][1], options, unsafe) if fit else options
-            outcomes = sorted(fix_unit(unit, asked, unsafe), key=lambda outcome: outcome[0])
+            asked = _fitted(unit.files[0][1], options, unsafe) if fit else None
+            outcomes = sorted(fix_unit(unit, asked.session if asked is not None else options, unsafe), key=lambda outcome: outcome[0])
+            if asked is not None:
+                unfit += [one for _, one in outcomes if not isinstance(one, MpslintError) and _is_unfit(one, asked)]
             yield [(files[index], str(one) if isinstance(one, MpslintError) else one) for index, one in outcomes]
         except MpslintError:
             raise
@@ -151,22 +160,36 @@ def _written(done: Sequence[tuple[FoundFile, Fixed]], backup: bool) -> str:
     return ""
 
 
-def _fitted(found: FoundFile, options: Options, unsafe: bool) -> Options:
-    """Return the options with the largest batch of the file's run that its Mac takes; unchanged, saying why, where nobody can tell."""
+def _fitted(found: FoundFile, options: Options, unsafe: bool) -> AskedFiles:
+    """Return what is asked for with the largest batch that the file's Mac takes; without it, saying why, where nobody can tell."""
     from mpslint.verify.asked import AskedFiles
-    from mpslint.verify.files import largest_batch_of
+    from mpslint.verify.files import estimate_file
 
+    asked = AskedFiles((found.path,), options, unsafe=unsafe)
     try:
-        fit, mac = largest_batch_of(found, AskedFiles((found.path,), options, unsafe=unsafe))
+        estimated = estimate_file(found, asked)
     except ReadError as error:
         complain(f"mpslint: --fit: {error}")
-        return options
-    said = f"micro-batches of at most {fit}" if fit else "not even one sample at a time"
-    complain(f"{found.path}: the tensors of {said} fit a Mac with {mac} GB")
-    return replace(options, largest_batch=fit)
+        return asked
+    complain(f"{found.path}: {estimated.fits}")
+    return replace(asked, session=replace(options, largest_batch=estimated.largest))
 
 
-def _show(results: list[Fixed], options: Options, apply: bool, unsafe: bool, as_diff: bool, quiet: bool, fix_only: bool) -> None:
+def _is_unfit(fixed: Fixed, asked: AskedFiles) -> bool:
+    """Return whether the batch of a run doesn't fit its Mac as it's rewritten, and say so."""
+    from mpslint.verify.files import batch_of
+
+    largest = asked.session.largest_batch
+    if largest is None or (batch := batch_of(fixed, asked)) <= largest:
+        return False
+    how = f"train on {largest} at a time and accumulate their gradients" if largest else "use shorter samples or a smaller model"
+    complain(f"{fixed.before.document.path}: the micro-batch of {batch} doesn't fit, and no fix splits it: {how}")
+    return True
+
+
+def _show(
+    results: list[Fixed], options: Options, apply: bool, unsafe: bool, as_diff: bool, quiet: bool, fix_only: bool, *, is_fit: bool
+) -> None:
     """Print the result of standard input, or the diffs and the summary."""
     from mpslint.report.diff import print_fixed, print_fixes, print_left, summary
     from mpslint.report.terminal import terminal
@@ -196,7 +219,8 @@ def _show(results: list[Fixed], options: Options, apply: bool, unsafe: bool, as_
     said: set[tuple[str, str]] = set()
     for fixed in results:
         print_left(out, fixed, said, apply)
-    out.wrapped(summary(results, apply, unsafe))
+    if is_fit or any(fixed.is_changed for fixed in results):
+        out.wrapped(summary(results, apply, unsafe))
     changed = [fixed.before.document.path for fixed in results if fixed.is_changed]
     if apply and changed and _in_git(changed[0]):
         shown = f"{shlex.join(changed[:3])}{' ...' if len(changed) > 3 else ''}"

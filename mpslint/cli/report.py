@@ -113,15 +113,16 @@ def _predicted(run: MeasuredRun, chip: Chip | None) -> Predicted:
     from mpslint.report.measurement import Predicted
     from mpslint.source.files import FoundFile
     from mpslint.verify.asked import AskedFiles
-    from mpslint.verify.files import estimate_and_work
+    from mpslint.verify.files import estimate_file
     from mpslint.verify.last import emulated_memory
 
     memory = emulated_memory(run.script)
     try:
-        estimated, work = estimate_and_work(FoundFile(run.script), AskedFiles((run.script,)), macs=macs_of(()))
+        estimated = estimate_file(FoundFile(run.script), AskedFiles((run.script,)), macs=macs_of(()))
     except (ReadError, UsageError) as error:
         complain(f"mpslint: the work of a step isn't in it: {error}")
         return Predicted(memory=memory)
+    work = estimated.work
     time = step_time(work, chip, parse_version(run.torch)) if work is not None and chip is not None else None
     return Predicted(work, time, estimated.estimate.composition.peak, memory)
 

@@ -20,8 +20,9 @@ from mpslint.source.writer import write_whole
 from mpslint.target.target import default_target, with_mac
 from mpslint.verify.asked import AskedFiles, files, has_run
 from mpslint.verify.export import as_csv, as_json
-from mpslint.verify.files import known_forecast, verify_file
+from mpslint.verify.files import times_of, verify_file
 from mpslint.verify.job import Backend
+from mpslint.verify.known import known_estimate
 from mpslint.verify.last import keep
 from mpslint.verify.own_code import verify_code
 from mpslint.verify.page import as_page
@@ -135,15 +136,12 @@ def _reports(request: Request) -> Iterator[VerifyReport]:
 def _times(request: Request, reports: list[VerifyReport]) -> dict[str, Forecast]:
     """Return the forecasts that are known of the files that were read, by path; none for a chip that no table has."""
     chip = request.asked.session.target.get("chip")
+    subjects = [report.subject for report in reports if report.reading is not None and not request.no_cache]
+    known = {subject: known_estimate(FoundFile(subject), request.asked.session) for subject in subjects}
     try:
-        macs = macs_of((chip,) if chip else ())
+        found = {path: times_of(one, path, macs_of((chip,) if chip else ())) for path, one in known.items() if one is not None}
     except UsageError:
         return {}
-    if request.no_cache:
-        return {}
-    found = {
-        report.subject: known_forecast(FoundFile(report.subject), request.asked, macs) for report in reports if report.reading is not None
-    }
     return {path: times for path, times in found.items() if times is not None}
 
 

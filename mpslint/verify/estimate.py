@@ -2,35 +2,67 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 from mpslint.core.knowledge import platform_data
 from mpslint.estimate.step import StepWork
 from mpslint.target.macs import macs
+from mpslint.verify.driver_memory import FULL
 from mpslint.verify.job import STANDING
-from mpslint.verify.outcome import Estimate, RunResult
-from mpslint.verify.shapes import worst_shape
+from mpslint.verify.outcome import Estimate, Fit, RunResult
+from mpslint.verify.platform import heap_rules, limits_of
+from mpslint.verify.shapes import train_shapes, worst_shape
 from mpslint.verify.spec import RunSpec, VerifiedMac
-from mpslint.verify.verify import VerifyOptions, result_of, sized_steps, work_steps
+from mpslint.verify.verify import VerifyOptions, result_of, run_steps, sized_steps, work_steps
+
+SHOWN = 20
+"""Steps that show whether the shapes of batches vary."""
+ENDLESS = 4096
+"""GB of a Mac on which no memory ends."""
 
 
-def estimate_spec(spec: RunSpec, machine: VerifiedMac | None = None, sizes: Sequence[int] = (), *, only_kept: bool = False) -> Estimate:
+def estimate_spec(spec: RunSpec, machine: VerifiedMac) -> Estimate:
     """Return the estimate of one run. Raises ReadError saying why, when it cannot be made (no torch, unknown model, ...)."""
-    options = VerifyOptions(machine or VerifiedMac())
+    options = VerifyOptions(machine)
     spec = replace(spec, evaluation=None)
-    found = result_of(spec, sized_steps(spec), options, "fit", tuple(sizes) or macs().listed, only_kept=only_kept)
+    sizes = tuple(sorted({*macs().listed, machine.memory_gb}))
+    sized = replace(spec, accumulation=min(2, spec.accumulation))  # gradients are kept for the second micro-batch as for all others
+    found = result_of(sized, sized_steps(sized), options, "fit", sizes)
     assert found.composition is not None
     longest = " x ".join(map(str, worst_shape(spec)[1:]))
     notes = (f"for samples of {longest}",) if longest else ()
-    return Estimate(spec.name, found.composition, found.parameters, spec.train_batch, found.fits, notes)
+    fits = found.fits
+    if len({shape for step in train_shapes(spec, SHOWN) for shape in step}) > 1 and not heap_rules(machine.torch).coalesces:
+        fits = tuple(_with_buffers(fit, spec, options) for fit in fits)
+    return Estimate(spec.name, found.composition, found.parameters, spec.train_batch, fits, notes)
 
 
-def work_of(spec: RunSpec, machine: VerifiedMac, *, only_kept: bool = False) -> StepWork:
+def _with_buffers(fit: Fit, spec: RunSpec, options: VerifyOptions) -> Fit:
+    """Return how a Mac takes a run of which torch keeps freed buffers of ever new sizes. For the Mac that is meant, runs of halved batches
+    say it; for others the tensors say only what doesn't fit.
+    """
+    if fit.memory_gb != options.machine.memory_gb:
+        return replace(fit, bound="at most ")
+    batch = most = spec.train_batch << (spec.accumulation.bit_length() - 1)
+    while batch and (batch > fit.largest_batch or _held(batch, spec, options) > FULL * limits_of(options.machine).low):
+        batch //= 2
+    status = fit.status if spec.train_batch <= batch else "too big"
+    return replace(fit, largest_batch=batch, status=status, bound="at least " if batch == most < fit.largest_batch else "")
+
+
+def _held(batch: int, spec: RunSpec, options: VerifyOptions) -> int:
+    """Return the driver memory that a run with other micro-batches comes to, in bytes, where the Mac's memory doesn't end."""
+    tried = replace(spec, train_batch=batch, accumulation=min(2, -(-spec.effective_batch // batch)))
+    endless = replace(options, machine=replace(options.machine, memory_gb=ENDLESS))
+    found = result_of(tried, run_steps(tried, options.steps), endless)
+    return max([found.driver_peak, *(record.driver for record in found.steps)])
+
+
+def work_of(spec: RunSpec, machine: VerifiedMac) -> StepWork:
     """Return the work of a mean step. Raises ReadError saying why it cannot be counted (no torch, unknown model, ...)."""
     options, spec = VerifyOptions(machine), replace(spec, evaluation=None)
     steps = work_steps(spec)
-    found = result_of(spec, steps, options, "work", only_kept=only_kept)
+    found = result_of(spec, steps, options, "work")
     assert found.work is not None
     counted = [shape for step in steps[1 : 1 + STANDING] for shape in step]
     is_text = "S" in platform_data("models/tasks")[spec.task]["batch"].get("input_ids", ())
@@ -43,7 +75,7 @@ def work_of(spec: RunSpec, machine: VerifiedMac, *, only_kept: bool = False) -> 
         samples=spec.effective_batch,
         tokens=tokens,
         graphs_planned=_planned(found, spec),
-        graphs_padded=_planned(result_of(padded, work_steps(padded), options, "work", only_kept=only_kept), padded) if can_pad else 0,
+        graphs_padded=_planned(result_of(padded, work_steps(padded), options, "work"), padded) if can_pad else 0,
         padded_to=padded_to if can_pad else 0,
         steps=spec.steps,
     )

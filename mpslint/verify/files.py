@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -13,19 +15,21 @@ from mpslint.estimate.forecast import Forecast, forecast
 from mpslint.estimate.here import with_here
 from mpslint.estimate.step import StepWork
 from mpslint.rewrite.apply import Fixed
-from mpslint.session.runs import check_paths
 from mpslint.session.view import ShownFinding
 from mpslint.source.files import FoundFile as FoundFile
 from mpslint.verify.asked import REWRITTEN, WRITTEN, AskedFiles, read_file_within
 from mpslint.verify.calibrations import here_of
 from mpslint.verify.estimate import estimate_spec, work_of
 from mpslint.verify.from_plan import PlannedRun
+from mpslint.verify.known import KnownEstimate, keep_estimate, known_estimate
 from mpslint.verify.outcome import Estimate, Verdict
 from mpslint.verify.own_waits import own_waits
 from mpslint.verify.platform import machine_of
+from mpslint.verify.process import stopping_runs
 from mpslint.verify.reading import FileReading, TrainingRun, choose, reading_of, runs_of, spec_of, with_findings
 from mpslint.verify.report import VerifyReport
 from mpslint.verify.spec import VerifiedMac
+from mpslint.verify.text import fit_on, what_fits
 from mpslint.verify.verdict import decide
 from mpslint.verify.verify import VerifyOptions, verify_specs
 from mpslint.verify.work import Progress
@@ -49,12 +53,28 @@ class Estimated:
     assumptions: tuple[str, ...] = ()
     forecast: Forecast | None = None
     """How long it takes; None where that was not asked."""
+    rewritten: Estimate | None = None
+    """The same of the run as fix rewrites it; None where that can't be told, or is the same run."""
+
+    work: StepWork | None = None
+    """The work of a step, where times were asked for."""
+
+    @property
+    def largest(self) -> int:
+        """The largest micro-batch of the run, as it's rewritten, that fits its Mac; 0 where none does."""
+        return fit_on(self.rewritten or self.estimate, self.machine.memory_gb).largest_batch
+
+    @property
+    def fits(self) -> str:
+        """Which micro-batches fit the Mac, in the one sentence for it."""
+        return what_fits([self.estimate, *([self.rewritten] if self.rewritten is not None else [])], self.machine)
 
 
 def verify_file(found: FoundFile, asked: AskedFiles, options: VerifyOptions, progress: Progress | None = None) -> VerifyReport:
     """Return the report on the plan of one file; what stands in the way is its one-line problem. Raises UsageError."""
     start = time.monotonic()
     try:
+        asked, fits = as_it_fits(found, asked)
         fixed = read_file_within(found, asked)
         runs = runs_of(fixed.before)
         index = choose(runs, asked.plan, found.path)
@@ -65,7 +85,7 @@ def verify_file(found: FoundFile, asked: AskedFiles, options: VerifyOptions, pro
     options = replace(options, machine=machine)
     after = _rewritten(fixed, index, found.path)
     assumptions = [*said, *(line for one in (before, after) if isinstance(one, PlannedRun) for line in one.assumptions)]
-    reading = reading_of(fixed, runs, index, assumptions)
+    reading = reading_of(fixed, runs, index, assumptions, fits)
     if isinstance(before, Unplanned) and not isinstance(after, PlannedRun):
         return _unread(found.path, machine, reading, before.why, time.monotonic() - start)
     specs = [one.spec for one in (before, after) if isinstance(one, PlannedRun)]
@@ -74,54 +94,51 @@ def verify_file(found: FoundFile, asked: AskedFiles, options: VerifyOptions, pro
     return _explained(report, before, after)
 
 
-def estimate_file(found: FoundFile, asked: AskedFiles, *, macs: Sequence[ChipAndMemory] = (), only_kept: bool = False) -> Estimated:
-    """Return what the run of a file needs as it is written, which batch each Mac takes, and how long a step takes on `macs`.
-
-    Raises ReadError saying why not, UsageError.
-    """
-    return estimate_and_work(found, asked, macs=macs, only_kept=only_kept)[0]
-
-
-def estimate_and_work(
-    found: FoundFile, asked: AskedFiles, *, macs: Sequence[ChipAndMemory] = (), only_kept: bool = False
-) -> tuple[Estimated, StepWork | None]:
-    """Return the same, with the work of a step where `macs` are given. Raises the same."""
-    result = next(check_paths([found.path], replace(asked.session, with_plans=True)))
-    if result.checked is None:
-        raise ReadError(result.problem)
-    runs = runs_of(result.checked)
-    run = runs[choose(runs, asked.plan, found.path)]
-    machine, said = machine_of(result.checked.target)
-    plan = spec_of(run, WRITTEN)
-    estimate = estimate_spec(plan.spec, machine, only_kept=only_kept)
-    times = work = None
-    if macs:
-        work = work_of(plan.spec, machine, only_kept=only_kept)
-        work = replace(work, waits=work.waits + own_waits(run, plan.spec.accumulation))
-        times = forecast(work, estimate.composition.peak, macs, machine.versions())
-        here = here_of(work, plan.spec.digest(), str(Path(found.path).resolve()))
-        times = with_here(times, work, here, machine.versions()) if here is not None else times
-    return Estimated(found.path, run.title, machine, estimate, (*said, *plan.assumptions), times), work
-
-
-def known_forecast(found: FoundFile, asked: AskedFiles, macs: Sequence[ChipAndMemory]) -> Forecast | None:
-    """Return the forecast of a run that `plan --estimate` has worked out before; None where there is none, since it takes minutes."""
-    try:
-        return estimate_file(found, asked, macs=macs, only_kept=True).forecast
-    except ReadError:
-        return None
-
-
-def largest_batch_of(found: FoundFile, asked: AskedFiles) -> tuple[int, int]:
-    """Return the largest micro-batch of a file's run, fixed otherwise, that its Mac takes (0: none), and that Mac's memory in GB.
-
-    Raises ReadError saying why that is not known, UsageError.
+def estimate_file(found: FoundFile, asked: AskedFiles, *, macs: Sequence[ChipAndMemory] = ()) -> Estimated:
+    """Return what the run of a file needs as it's written and as it's rewritten, which batch each Mac takes, and how long a step takes on
+    `macs`; keep it for others to say. Raises ReadError saying why not, UsageError.
     """
     fixed = read_file_within(found, asked)
+    runs = runs_of(fixed.before)
+    index = choose(runs, asked.plan, found.path)
+    machine, said = machine_of(fixed.before.target)
+    after = _rewritten(fixed, index, found.path)
+    plan = spec_of(runs[index], WRITTEN)
+    specs = [plan.spec, *([after.spec] if isinstance(after, PlannedRun) and replace(after.spec, name=WRITTEN) != plan.spec else [])]
+    with ThreadPoolExecutor(max_workers=max(1, min(2, os.cpu_count() or 1))) as pool, stopping_runs():
+        estimate, *others = pool.map(lambda spec: estimate_spec(spec, machine), specs)
+    work = work_of(plan.spec, machine) if macs else None
+    if work is not None:
+        work = replace(work, waits=work.waits + own_waits(runs[index], plan.spec.accumulation))
+    made = Estimated(
+        found.path, runs[index].title, machine, estimate, (*said, *plan.assumptions), None, others[0] if others else None, work
+    )
+    known = KnownEstimate(made.largest, made.fits, estimate.composition.peak, machine, plan.spec.digest(), work)
+    if asked.plan is None and not asked.unsafe:
+        keep_estimate(found, asked.session, known)
+    return replace(made, forecast=times_of(known, found.path, macs) if macs else None)
+
+
+def times_of(known: KnownEstimate, path: str, macs: Sequence[ChipAndMemory]) -> Forecast | None:
+    """Return how long the run of a file takes on some Macs; None where its work wasn't asked for."""
+    if known.work is None:
+        return None
+    versions = known.machine.versions()
+    times = forecast(known.work, known.peak, macs, versions)
+    here = here_of(known.work, known.run, str(Path(path).resolve()))
+    return with_here(times, known.work, here, versions) if here is not None else times
+
+
+def as_it_fits(found: FoundFile, asked: AskedFiles) -> tuple[AskedFiles, str]:
+    """Return what is asked for with the largest batch that fits, where that was estimated before, and the sentence on it, else ''."""
+    known = known_estimate(found, asked.session) if asked.plan is None and not asked.unsafe else None
+    return (replace(asked, session=replace(asked.session, largest_batch=known.largest)), known.fits) if known is not None else (asked, "")
+
+
+def batch_of(fixed: Fixed, asked: AskedFiles) -> int:
+    """Return the micro-batch of a file's run as it's rewritten. Raises ReadError where no plan tells it."""
     runs = runs_of(fixed.after)
-    machine, _ = machine_of(fixed.after.target)
-    spec = spec_of(runs[choose(runs, asked.plan, found.path)], REWRITTEN).spec
-    return estimate_spec(spec, machine, (machine.memory_gb,)).fits[0].largest_batch, machine.memory_gb
+    return spec_of(runs[choose(runs, asked.plan, fixed.after.document.path)], REWRITTEN).spec.train_batch
 
 
 def _read(run: TrainingRun, name: str, path: str) -> PlannedRun | Unplanned:

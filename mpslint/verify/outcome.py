@@ -88,6 +88,14 @@ class Fit:
     peak: int
     status: Literal["fits", "tight", "too big"]
     largest_batch: int
+    bound: Literal["", "at most ", "at least "] = ""
+    """Where torch keeps buffers beside the tensors: `at most` where they weren't counted for this Mac, `at least` where no larger one was
+    tried."""
+
+    @property
+    def batches(self) -> str:
+        """The largest micro-batch in words."""
+        return f"{self.bound}{self.largest_batch}" if self.largest_batch else "none"
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from mpslint.session.view import ShownFinding
 from mpslint.source.files import FoundFile
 from mpslint.verify.asked import REWRITTEN, WRITTEN, AskedFiles, read_files_within
 from mpslint.verify.assumed import decided_by_lengths, with_other_lengths
+from mpslint.verify.files import as_it_fits
 from mpslint.verify.outcome import Verdict
 from mpslint.verify.platform import machine_of
 from mpslint.verify.process import stopping_runs
@@ -34,6 +35,7 @@ def verify_code(found: FoundFile, asked: AskedFiles, options: ScriptOptions, pro
     """Return the report on one file by its own code; what stands in the way is its one-line problem. Raises UsageError."""
     start = time.monotonic()
     try:
+        asked, fits = as_it_fits(found, asked)
         rewritten = read_files_within(found, asked)
         fixed = rewritten[found.path]
         runs = runs_of(fixed.before)
@@ -44,7 +46,7 @@ def verify_code(found: FoundFile, asked: AskedFiles, options: ScriptOptions, pro
         problem = str(error).removeprefix(f"{found.path}: ")
         return VerifyReport(found.path, options.machine, problem=problem, seconds=time.monotonic() - start)
     machine, said = machine_of(fixed.before.target)
-    reading = reading_of(fixed, runs, index, said)
+    reading = reading_of(fixed, runs, index, said, fits)
     reading = replace(reading, run="; ".join([reading.run, *begun.said]))
     options = replace(options, machine=machine)
     done = _both(begun, again, _changed(rewritten), options, progress)

@@ -15,7 +15,7 @@ from mpslint.verify.page_reading import badge, reading_sections
 from mpslint.verify.page_times import time_section
 from mpslint.verify.platform import limits_of
 from mpslint.verify.report import VerifyReport
-from mpslint.verify.sizes import size
+from mpslint.verify.sizes import peak_of, size
 
 DONE = {"evaluate": "evaluation", "generate": "generation"}
 
@@ -140,7 +140,7 @@ def _compositions(report: VerifyReport) -> Iterator[str]:
         f"<tr><th>{html_text(name)}</th>" + "".join(f'<td class="number">{_part(run, name)}</td>' for run in runs) + "</tr>"
         for name in names
     )
-    total = "".join(f'<td class="number"><strong>{size(run.largest_peak)}</strong></td>' for run in runs)
+    total = "".join(f'<td class="number"><strong>{peak_of(run)}</strong></td>' for run in runs)
     table = f"<tr><th></th>{head}</tr>{rows}<tr><th>peak</th>{total}</tr>"
     yield f"<h2>What the peak is made of, with the longest samples</h2>{scrolled(table, 'what the peak is made of')}"
 

@@ -29,6 +29,7 @@ def reading_sections(reading: FileReading) -> Iterator[str]:
     if reading.left and reading.diff:
         yield f'<h2>Still found in the rewrite</h2><ul class="checks">{_findings(reading.left)}</ul>'
     rows = [("Run", reading.run), ("For", reading.target), *(("Assumed", line) for line in reading.assumptions)]
+    rows += [("Fits", reading.fits)] if reading.fits else []
     cells = "".join(f"<tr><th>{html_text(name)}</th><td>{html_text(text)}</td></tr>" for name, text in rows)
     yield f"<h2>The run</h2>{scrolled(cells, 'the run')}"
 

@@ -41,6 +41,8 @@ class FileReading:
     """What is still found in the rewrite."""
     diff: tuple[tuple[str, tuple[str, ...]], ...] = ()
     """For each cell or file that changes: its name, and the lines of the diff."""
+    fits: str = ""
+    """Which micro-batches fit the Mac, where that was worked out before: the rewrite has the largest of them."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -88,7 +90,7 @@ def spec_of(run: TrainingRun, name: str) -> PlannedRun:
     return replace(found, spec=replace(found.spec, name=name))
 
 
-def reading_of(fixed: Fixed, runs: Sequence[TrainingRun], index: int, assumptions: Iterable[str]) -> FileReading:
+def reading_of(fixed: Fixed, runs: Sequence[TrainingRun], index: int, assumptions: Iterable[str], fits: str = "") -> FileReading:
     """Return what a file says, as a report shows it; of a file without a run that can be read, too."""
     document = fixed.before.document
     count = f"; run {index + 1} of {len(runs)} (--plan N takes another)" if len(runs) > 1 else ""
@@ -100,6 +102,7 @@ def reading_of(fixed: Fixed, runs: Sequence[TrainingRun], index: int, assumption
         tuple(dict.fromkeys(_mended(finding) for finding in fixed.applied)),
         tuple(findings_in(fixed.after.document, fixed.after.findings)),
         tuple((name, tuple(lines)) for name, lines in cell_diffs(fixed.before, fixed.after)),
+        fits,
     )
 
 

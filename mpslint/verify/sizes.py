@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from mpslint.verify.outcome import RunResult
+
 
 def size(count: float) -> str:
     """Return bytes as people read them."""
@@ -9,3 +14,8 @@ def size(count: float) -> str:
         if abs(count) >= unit:
             return f"{count / unit:.1f} {name}"
     return f"{count:.0f} B"
+
+
+def peak_of(run: RunResult) -> str:
+    """Return the peak of a run's longest samples in words; of a run that ended before it showed them all, what it came to by then."""
+    return "not known" if run.largest_peak < 0 else f"{'at least ' if run.out_of_memory else ''}{size(run.largest_peak)}"

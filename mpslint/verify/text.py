@@ -12,9 +12,10 @@ from rich.text import Text
 
 from mpslint.verify.answer import answer
 from mpslint.verify.driver_memory import range_on_a_mac
-from mpslint.verify.outcome import Check, Estimate, RunResult, StepRecord, Verdict
+from mpslint.verify.outcome import Check, Estimate, Fit, RunResult, StepRecord, Verdict
 from mpslint.verify.report import VerifyReport
-from mpslint.verify.sizes import size
+from mpslint.verify.sizes import peak_of, size
+from mpslint.verify.spec import VerifiedMac
 
 INDENT = 16
 BARS = "▁▂▃▄▅▆▇█"
@@ -65,7 +66,7 @@ def _last_line(report: VerifyReport) -> Text:
     told = [(verdict.status, verdict.name) for verdict in report.verdicts]
     line = Text(", ").join(Text.assemble((status.upper(), f"bold {COLOURS[status]}"), f" {name}" if name else "") for status, name in told)
     if report.reading is not None and report.reading.rewrites:
-        line.append(f"; the rewrite: mpslint fix {report.subject}")
+        line.append(f"; the rewrite: mpslint fix {report.subject}{' --fit' if report.reading.fits else ''}")
     return line.append(f"  ({report.seconds:.0f} s)", style="dim")
 
 
@@ -73,6 +74,7 @@ def _print_reading(report: VerifyReport, console: Console) -> None:
     """Print which run of the file is meant, for what it is verified, and what was assumed."""
     assumed = report.reading.assumptions if report.reading is not None else ()
     rows = [("run", report.reading.run), ("for", report.reading.target)] if report.reading is not None else []
+    rows += [("fits", report.reading.fits)] if report.reading is not None and report.reading.fits else []
     labels = [*rows, *(("assumed" if number == 0 else "", line) for number, line in enumerate(assumed))]
     for label, line in labels:
         _print_entry(console, label, "dim", Text(line, style="dim"))
@@ -133,7 +135,7 @@ def _row(run: RunResult, computed: RunResult) -> list[tuple[str, str]]:
         ("optimizer steps", str(len(trained))),
         ("batch shapes", str(run.shapes or len({record.shapes for record in trained}))),
         ("peak of a step", _curve(trained, "peak")),
-        ("peak, longest samples", size(run.largest_peak) if run.largest_peak >= 0 else "not known"),
+        ("peak, longest samples", peak_of(run)),
         (f"driver memory{predicted}", _driver(run, trained)),
         ("new compiled graphs", _curve(trained, "new_graph_keys")),
         ("loss", _losses([record for record in computed.steps if record.what == "train"])),
@@ -182,12 +184,12 @@ def _print_notes(runs: Sequence[RunResult], console: Console) -> None:
         _print_entry(console, label, "dim", Text(f"{whose}{line}", style="dim"))
 
 
-def print_estimate(subject: str, estimate: Estimate, assumptions: Sequence[str], console: Console) -> None:
+def print_estimate(subject: str, estimate: Estimate, fits: str, assumptions: Sequence[str], console: Console) -> None:
     """Print what a run needs at its peak and which Macs take it, and what was assumed for that."""
     console.print(Text(subject, style="bold"))
-    _print_entry(
-        console, "peak", "dim", Text(f"{size(estimate.composition.peak)} with micro-batches of {estimate.batch}{_longest(estimate)}")
-    )
+    notes = "".join(f", {note}" for note in estimate.notes)
+    _print_entry(console, "peak", "dim", Text(f"{size(estimate.composition.peak)} with micro-batches of {estimate.batch}{notes}"))
+    _print_entry(console, "fits", "dim", Text(fits))
     parts = sorted(estimate.composition.parts.items(), key=lambda part: -part[1])
     made_of = ", ".join(f"{name} {size(value)}" for name, value in parts)
     _print_entry(console, "made of", "dim", Text(f"{made_of} (in {estimate.composition.happens_in})"))
@@ -196,8 +198,19 @@ def print_estimate(subject: str, estimate: Estimate, assumptions: Sequence[str],
     console.print(estimate_table(estimate))
 
 
-def _longest(estimate: Estimate) -> str:
-    return "".join(f", {note}" for note in estimate.notes)
+def fit_on(estimate: Estimate, memory_gb: int) -> Fit:
+    """Return how the Mac that an estimate was made for takes it."""
+    return next(fit for fit in estimate.fits if fit.memory_gb == memory_gb)
+
+
+def what_fits(estimates: Sequence[Estimate], machine: VerifiedMac) -> str:
+    """Return which micro-batches fit a Mac, as `plan --estimate`, `fix --fit`, `check` and `verify` say it."""
+    first = estimates[0]
+    largest = ", ".join(f"{fit_on(one, machine.memory_gb).batches} {one.name}" for one in estimates)
+    need = f"the tensors of {first.batch} need {size(first.composition.peak)}"
+    limit = f"Metal recommends at most {size(fit_on(first, machine.memory_gb).recommended)}"
+    kept = f", buffers included that torch {machine.torch} keeps" if any(fit.bound for fit in first.fits) else ""
+    return f"largest micro-batch on a {machine.memory_gb} GB Mac{kept}: {largest} ({need}, {limit})"
 
 
 def estimate_table(estimate: Estimate) -> Table:
@@ -206,5 +219,6 @@ def estimate_table(estimate: Estimate) -> Table:
     for name in ("Mac", "recommended", "this run", "largest micro-batch"):
         table.add_column(name, justify="left")
     for fit in estimate.fits:
-        table.add_row(f"{fit.memory_gb} GB", size(fit.recommended), fit.status, str(fit.largest_batch) if fit.largest_batch else "none")
+        status = "its tensors fit" if fit.bound == "at most " and fit.status != "too big" else fit.status
+        table.add_row(f"{fit.memory_gb} GB", size(fit.recommended), status, fit.batches)
     return table

@@ -11,7 +11,7 @@ from mpslint.target.macs import MemoryLimits
 from mpslint.verify.driver_memory import check_driver
 from mpslint.verify.outcome import RANK, Backing, Check, Kept, RunResult, Status, StepRecord, Verdict, worst
 from mpslint.verify.platform import limits_of, precision_outcome
-from mpslint.verify.sizes import size
+from mpslint.verify.sizes import peak_of, size
 from mpslint.verify.spec import RunSpec, VerifiedMac
 from mpslint.verify.trend import FLOOR, SHARE, Trend, judge
 
@@ -247,10 +247,12 @@ def _fits(result: RunResult, bounds: MemoryLimits) -> Check:
     evidence = tuple(Backing(name, size(value)) for name, value in sorted(parts.items(), key=lambda part: -part[1]))
     mac = f"a {bounds.memory_gb} GB Mac, which recommends at most {size(bounds.recommended)}"
     if peak > bounds.high:
-        return Check("fits", "fail", f"the peak of {size(peak)} does not fit {mac} and raises at {size(bounds.high)}", evidence)
+        return Check("fits", "fail", f"the peak of {peak_of(result)} does not fit {mac} and raises at {size(bounds.high)}", evidence)
     if peak > bounds.recommended:
-        return Check("fits", "fail", f"the peak of {size(peak)} does not fit {mac}: it swaps", evidence)
-    return Check("fits", "pass", f"the peak of {size(peak)} fits {mac}", evidence)
+        return Check("fits", "fail", f"the peak of {peak_of(result)} does not fit {mac}: it swaps", evidence)
+    if result.out_of_memory:
+        return Check("fits", "not run", f"the peak is {peak_of(result)}: memory ran out before it was known", evidence)
+    return Check("fits", "pass", f"the peak of {peak_of(result)} fits {mac}", evidence)
 
 
 def _evaluation(result: RunResult, trained: Sequence[StepRecord], bounds: MemoryLimits) -> Iterator[Check]:

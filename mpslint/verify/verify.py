@@ -29,7 +29,7 @@ from mpslint.verify.work import Progress
 
 RECORDED = 20
 """Steps that really run at most."""
-SIZES = (1, 2, 3, 4, 5, 6, 8, 12)
+SIZES = (1, 2, 3, 4, 6, 8)
 """Micro-batches that are recorded to work out all others."""
 
 
@@ -81,10 +81,8 @@ def _same_batch(before: RunSpec, after: RunSpec) -> Check:
 
 def run_spec(spec: RunSpec, options: VerifyOptions, progress: Progress | None = None) -> tuple[RunResult, list[Check]]:
     """Return one run and its checks."""
-    first, *others = train_shapes(spec, max(options.steps - 1, 1))
-    steps = [first, [worst_shape(spec)] * spec.accumulation, *others]
     try:
-        result = result_of(spec, steps, options, progress=progress)
+        result = result_of(spec, run_steps(spec, options.steps), options, progress=progress)
     except ReadError as error:
         if options.backend != "emulated" and options.falls_back:
             result, checks = run_spec(spec, replace(options, backend="emulated"), progress)
@@ -104,8 +102,6 @@ def result_of(
     aim: Aim = "run",
     sizes: Sequence[int] = (),
     progress: Progress | None = None,
-    *,
-    only_kept: bool = False,
 ) -> RunResult:
     """Return what the runner gives for the script of a run, or gave before. Raises ReadError saying why there is nothing.
 
@@ -114,8 +110,6 @@ def result_of(
     key = Job("script", options.machine, options.backend, spec=replace(spec, name=""), steps=len(steps), aim=aim, memory_sizes=tuple(sizes))
     cache = ResultsCache.here() if options.use_cache and options.backend == "emulated" else None
     data = cache.get(key) if cache is not None else None
-    if data is None and only_kept:
-        raise ReadError("it has not been worked out before")
     if data is None:
         data = _run(spec, steps, options, aim, sizes, progress)
         if cache is not None:
@@ -144,6 +138,12 @@ def _run(
     if answer.problem:
         raise ReadError(answer.problem)
     return answer.data
+
+
+def run_steps(spec: RunSpec, count: int) -> list[list[Shape]]:
+    """Return the steps of a run, of which the second has the longest samples."""
+    first, *others = train_shapes(spec, max(count - 1, 1))
+    return [first, [worst_shape(spec)] * spec.accumulation, *others]
 
 
 def work_steps(spec: RunSpec) -> list[list[Shape]]:

@@ -16,7 +16,7 @@ from mpslint.verify.asked import AskedFiles, files
 from mpslint.verify.calibrations import FILE, MeasuredSteps, keep_steps
 from mpslint.verify.command import Request, _times
 from mpslint.verify.files import estimate_file
-from mpslint.verify.outcome import Composition, RunResult, StepRecord
+from mpslint.verify.outcome import Composition, Fit, RunResult, StepRecord
 from mpslint.verify.reading import FileReading
 from mpslint.verify.record import to_data
 from mpslint.verify.report import VerifyReport
@@ -30,7 +30,8 @@ trainer = Trainer(model, TrainingArguments("out", per_device_train_batch_size=4)
 trainer.train()
 """
 WORK = StepWork((Operators("matmul", "matmul", "float32", 1e12, 1e9, 3),), 4)
-RESULT = RunResult("as written", "emulated", (StepRecord(1, new_graph_keys=9),), Composition(2**30, "forward"), work=WORK)
+FITS = tuple(Fit(memory, 2**33, 2**30, "fits", 9) for memory in (8, 16, 24, 32, 64, 128))
+RESULT = RunResult("as written", "emulated", (StepRecord(1, new_graph_keys=9),), Composition(2**30, "forward"), fits=FITS, work=WORK)
 
 
 @pytest.fixture

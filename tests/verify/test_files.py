@@ -185,7 +185,8 @@ def test_an_estimate_lists_macs_and_what_the_peak_is_made_of(folder: Path) -> No
     assert sum(estimate["composition"]["parts"].values()) == estimate["composition"]["peak"]
     assert {"weights", "activations", "attention scores", "optimizer"} <= set(estimate["composition"]["parts"])
     assert [fit["memory_gb"] for fit in estimate["fits"]] == [8, 16, 24, 32, 64, 128]
-    batches = [fit["largest_batch"] for fit in estimate["fits"]]
+    assert [fit["bound"] for fit in estimate["fits"]] == ["at most ", "at least ", *["at most "] * 4]  # torch 2.13 keeps buffers
+    batches = [fit["largest_batch"] for fit in estimate["fits"] if fit["bound"] == "at most "]
     assert batches == sorted(batches)
     assert batches[0] >= 1
     shown = call("plan", folder / "train.py", "--estimate", *OLD)
@@ -200,7 +201,7 @@ def test_fit_takes_the_largest_batch_that_fits(folder: Path) -> None:
     assert "per_device_train_batch_size=16 if torch.cuda.is_available() else 4" in call("fix", folder / "train.py", *known).stdout
     fitted = call("fix", folder / "train.py", "--fit", *known)
     assert "per_device_train_batch_size" not in fitted.stdout.replace("-args = ", "").replace("per_device_train_batch_size=16", "")
-    assert "fit a Mac with 16 GB" in fitted.stderr
+    assert "largest micro-batch on a 16 GB Mac" in fitted.stderr
 
 
 def test_without_torch_fit_keeps_the_static_number(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

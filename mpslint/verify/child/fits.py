@@ -84,9 +84,9 @@ def answered(result: RunResult, job: Job, clock: Clock, memory: LiveMemory) -> R
 
 
 def _fit(machine: VerifiedMac, size: int, own: int, peaks: Peaks) -> Fit:
-    """Return how a Mac takes the run, and the largest micro-batch whose peak leaves it some room."""
+    """Return how a Mac takes the run, and the largest micro-batch that fits it as verify judges: to what Metal recommends."""
     bounds = limits_of(machine, size)
-    room = bounds.recommended - bounds.reserve
+    room = bounds.recommended
     low, high = 0, 1
     while high <= MOST and peaks.of(high).peak <= room:
         low, high = high, high * 2
@@ -97,5 +97,5 @@ def _fit(machine: VerifiedMac, size: int, own: int, peaks: Peaks) -> Fit:
             low = middle
         else:
             high = middle
-    status = "fits" if own <= room else "tight" if own <= bounds.recommended else "too big"
+    status = "fits" if own <= room - bounds.reserve else "tight" if own <= room else "too big"
     return Fit(size, bounds.recommended, own, status, low)  # type: ignore[arg-type]

@@ -1,0 +1,82 @@
+"""What was estimated of a file's run, kept until the file changes: `check` and `verify` say it and work nothing out."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from mpslint.core.finding import MpslintError
+from mpslint.core.knowledge import platform_data
+from mpslint.core.outside import read_file
+from mpslint.estimate.step import StepWork
+from mpslint.session.cache_key import FileKeys
+from mpslint.session.runs import files_of_runs
+from mpslint.session.session import Options, configuration_for
+from mpslint.session.targeting import base_target
+from mpslint.source.files import FoundFile
+from mpslint.target.target import with_mac
+from mpslint.verify.cache import ResultsCache
+from mpslint.verify.record import from_data, to_data
+from mpslint.verify.spec import VerifiedMac
+
+
+@dataclass(frozen=True, slots=True)
+class KnownEstimate:
+    """What others say of an estimate."""
+
+    largest: int
+    """The largest micro-batch of the run, as it's rewritten, that fits its Mac; 0 where none does."""
+    fits: str
+    """The sentence on what fits."""
+    peak: int
+    machine: VerifiedMac
+    run: str
+    """The digest of the run."""
+    work: StepWork | None = None
+    """The work of a step, where times were asked for."""
+    files: tuple[tuple[str, str], ...] = ()
+    """The files of the run, each with the digest of what it held."""
+
+
+def keep_estimate(found: FoundFile, session: Options, estimate: KnownEstimate) -> None:
+    """Keep what was estimated for a file."""
+    if not session.started:
+        of_run = [os.path.abspath(one.path) for one in files_of_runs([replace(found, is_named=True)], session)]
+        before = known_estimate(found, session)
+        work = estimate.work or (before.work if before is not None else None)
+        kept = replace(estimate, work=work, files=tuple((path, _digest(path)) for path in of_run))
+        ResultsCache.here().write(_name(found, session), to_data(kept))
+
+
+def known_estimate(found: FoundFile, session: Options) -> KnownEstimate | None:
+    """Return what was kept of a file as it is now, for the same Mac and options; None where there is nothing."""
+    data = ResultsCache.here().read(_name(found, session)) if not session.started else None
+    try:
+        kept = from_data(KnownEstimate, data)
+        return kept if all(_digest(path) == digest for path, digest in kept.files) else None
+    except (MpslintError, ValueError):
+        return None
+
+
+def known_fits(paths: Sequence[str], session: Options) -> list[str]:
+    """Return which micro-batches fit, of those of some files of which it's known, one line each."""
+    known = ((path, known_estimate(FoundFile(path), session)) for path in paths)
+    return [f"{path}: {one.fits}" for path, one in known if one is not None]
+
+
+def _name(found: FoundFile, session: Options) -> str:
+    """Return the name of the file that keeps it: by the file, the Mac and all that findings depend on."""
+    target = base_target(found.path)
+    for versions in (configuration_for(found.path, session).target, session.target):
+        target = with_mac(target, versions.get("memory", ""))
+    memory = target.memory_gib or int(platform_data("assumptions")["memory_gb"])
+    others = {name: text for name, text in session.target.items() if name not in ("memory", "chip")}
+    path = os.path.abspath(found.path)
+    key = FileKeys(replace(session, target=others, largest_batch=None)).of(FoundFile(path))
+    return f"{hashlib.sha256(f'fits {memory} {key} {path}'.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}.json"
+
+
+def _digest(path: str) -> str:
+    return hashlib.sha256(read_file(path)).hexdigest()
