@@ -84,7 +84,10 @@ def _estimate(values: dict[str, Any], output_format: str, words: tuple[str, ...]
         try:
             found.append(estimate_file(file, asked, macs=macs))
         except ReadError as error:
-            problems.append(str(error) if str(error).startswith(file.path) else f"{file.path}: {error}")
+            said = str(error).replace("verify FILE", f"verify {file.path}")
+            problems.append(said if said.startswith(file.path) else f"{file.path}: {said}")
+    if not (found or problems):
+        problems.append(f"{', '.join(asked.paths)}: no training run that mpslint can read")
     if output_format == "json":
         click.echo(inert_json(json.dumps([to_data(one) for one in found], indent=2, ensure_ascii=False)))
     else:

@@ -194,6 +194,16 @@ def test_an_estimate_lists_macs_and_what_the_peak_is_made_of(folder: Path) -> No
     assert "128 GB" in shown.stdout
 
 
+def test_an_estimate_of_nothing_says_so(tmp_path: Path) -> None:
+    """A folder without a training run: exit 3 and the reason, beside an empty list; the way out names the file."""
+    pytest.importorskip("transformers")
+    (tmp_path / "model.py").write_text("from transformers import AutoModel\nmodel = AutoModel.from_pretrained('gpt2')\n")
+    result = call("plan", tmp_path, "--estimate", "--format", "json", *OLD)
+    assert (result.exit_code, result.stdout.strip()) == (3, "[]")
+    assert f"{tmp_path}: no training run that mpslint can read" in result.stderr
+    assert f"mpslint verify {tmp_path / 'model.py'}" in call("plan", tmp_path / "model.py", "--estimate", *OLD).stderr
+
+
 def test_fit_takes_the_largest_batch_that_fits(folder: Path) -> None:
     """`fix --fit`: the Mac takes the whole batch of a tiny model, so it is not split; without --fit its tokens decide."""
     pytest.importorskip("transformers")
