@@ -15,7 +15,6 @@ from mpslint.cli._say import EXIT_UNREADABLE, complain
 from mpslint.core.finding import UsageError
 from mpslint.source.files import STANDARD_INPUT
 
-_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 _NEW_FILE = click.Path(dir_okay=False, path_type=Path)
 
 
@@ -26,7 +25,6 @@ _NEW_FILE = click.Path(dir_okay=False, path_type=Path)
 @click.option("--plan", "is_planned", is_flag=True, help="Run none of the files' code: a preview by the settings that were read.")
 @click.option("--run", type=click.IntRange(1), help="With --plan: which run of the file, as `mpslint plan` lists them.")
 @click.option("--unsafe", is_flag=True, help="Rewrite also what changes the run.")
-@click.option("--spec", "specs", type=_FILE, multiple=True, help="A run written as JSON.")
 @click.option("--backend", type=click.Choice(["auto", "emulated", "cpu", "mps", "cuda"]), default="auto", show_default=True)
 @click.option("--steps", type=click.IntRange(1, 100_000), help="Optimizer steps: 20 of own code, 200 of a plan.")
 @click.option("--format", "shape", type=click.Choice(["text", "json", "csv"]), default="text", show_default=True, help="How to report.")
@@ -58,9 +56,9 @@ def command(**values: Any) -> None:
     """
     words = words_of(values)
     named = (*values["paths"], *values["folders"])
-    if not (named or values["specs"]):
+    if not named:
         raise UsageError("say what to verify: FILE... [-- ARGUMENTS], or --all FOLDER")
-    runs_code = bool(named) and not values["is_planned"]
+    runs_code = not values["is_planned"]
     if runs_code:
         _refuse(named, values)
     from mpslint.verify import work
@@ -74,9 +72,9 @@ def command(**values: Any) -> None:
     from mpslint.verify.asked import AskedFiles
     from mpslint.verify.command import Request, carry_out
 
-    session = options_of({**values, "paths": named or (str(values["specs"][0]),)})
+    session = options_of({**values, "paths": named})
     asked = AskedFiles(named, dataclasses.replace(session, started=words), values["run"], values["unsafe"])
-    names = ("specs", "is_planned", "backend", "steps", "shape", "html", "table", "strict", "no_cache", "timeout", "memory_limit")
+    names = ("is_planned", "backend", "steps", "shape", "html", "table", "strict", "no_cache", "timeout", "memory_limit")
     request = Request(asked, **{name: values[name] for name in (*names, "allow_read", "pass_env")})
     sys.exit(carry_out(request, console()))
 

@@ -1,14 +1,13 @@
-"""What `mpslint verify` does with its options: reads files and specs, has the runs done, prints and writes the reports."""
+"""What `mpslint verify` does with its options: reads files, has the runs done, prints and writes the reports."""
 
 from __future__ import annotations
 
-import dataclasses
 import platform
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from rich.console import Console
 
@@ -17,7 +16,6 @@ from mpslint.estimate.chips import macs_of
 from mpslint.estimate.forecast import Forecast
 from mpslint.source.files import FoundFile
 from mpslint.source.writer import write_whole
-from mpslint.target.target import default_target, with_mac
 from mpslint.verify.asked import AskedFiles, files, has_run
 from mpslint.verify.export import as_csv, as_json
 from mpslint.verify.files import times_of, verify_file
@@ -30,11 +28,10 @@ from mpslint.verify.process import ChildLimits
 from mpslint.verify.progress import Live
 from mpslint.verify.report import VerifyReport
 from mpslint.verify.script import ScriptOptions
-from mpslint.verify.spec import Pair, VerifiedMac, read_pair
 from mpslint.verify.text import print_report
-from mpslint.verify.verify import VerifyOptions, verify_specs
+from mpslint.verify.verify import VerifyOptions
 
-SCRIPT_STEPS, SPEC_STEPS = 20, 200
+SCRIPT_STEPS, PLAN_STEPS = 20, 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +39,6 @@ class Request:
     """The options of the command line, as they were given."""
 
     asked: AskedFiles = field(default_factory=AskedFiles)
-    specs: tuple[Path, ...] = ()
     is_planned: bool = False
     """Whether none of the files' own code is run."""
     backend: Literal["auto"] | Backend = "auto"
@@ -57,26 +53,14 @@ class Request:
     allow_read: tuple[Path, ...] = ()
     pass_env: tuple[str, ...] = ()
 
-    def machine(self, known: VerifiedMac) -> VerifiedMac:
-        """Return the Mac that the verdict is about: what a spec says of it, and what the command line says instead."""
-        given: dict[str, Any] = dict(self.asked.session.target)
-        memory = with_mac(default_target(), given.pop("memory", "")).memory_gib
-        versions = {name: text for name, text in given.items() if name in ("torch", "transformers", "accelerate", "macos")}
-        if memory is not None:
-            versions["memory_gb"] = memory
-        return dataclasses.replace(known, **versions, origin="command line") if versions else known
-
-    def options(self, machine: VerifiedMac) -> VerifyOptions:
-        """Return how the runs of a spec are done."""
+    @property
+    def options(self) -> VerifyOptions:
+        """How the runs of a plan are done."""
         is_mac = platform.system() == "Darwin"
         backend: Backend = ("mps" if is_mac else "emulated") if self.backend == "auto" else self.backend
+        steps = self.steps or PLAN_STEPS
         return VerifyOptions(
-            machine,
-            backend,
-            falls_back=self.backend == "auto",
-            steps=self.steps or SPEC_STEPS,
-            limits=self.limits,
-            use_cache=not self.no_cache,
+            backend=backend, falls_back=self.backend == "auto", steps=steps, limits=self.limits, use_cache=not self.no_cache
         )
 
     def script_options(self) -> ScriptOptions:
@@ -117,18 +101,13 @@ def carry_out(request: Request, console: Console) -> int:
 
 
 def _reports(request: Request) -> Iterator[VerifyReport]:
-    """Yield a report for each spec, file and script, as it is ready."""
-    for path in request.specs:
-        pair = read_pair(path)
-        with Live(sys.stderr, str(path)) as live:
-            report = _spec_report(pair, path, request, live)
-        yield report
+    """Yield a report for each file, as it is ready."""
     for found in files(request.asked):
         if not found.is_named and not has_run(found, request.asked):
             continue
         with Live(sys.stderr, found.path) as live:
             if request.is_planned:
-                yield verify_file(found, request.asked, request.options(VerifiedMac()), live.progress)
+                yield verify_file(found, request.asked, request.options, live.progress)
             else:
                 yield verify_code(found, request.asked, request.script_options(), live.progress)
 
@@ -143,8 +122,3 @@ def _times(request: Request, reports: list[VerifyReport]) -> dict[str, Forecast]
     except UsageError:
         return {}
     return {path: times for path, times in found.items() if times is not None}
-
-
-def _spec_report(pair: Pair, path: Path, request: Request, live: Live) -> VerifyReport:
-    options = request.options(request.machine(pair.machine))
-    return dataclasses.replace(verify_specs(pair.before, pair.after, options, live.progress), subject=str(path))

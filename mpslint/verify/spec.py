@@ -3,16 +3,12 @@ The check engine's plan is turned into this."""
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any, Literal
 
-from mpslint.core.finding import ReadError
-from mpslint.core.outside import parse_json, read_text
-from mpslint.verify.record import from_data, to_json
+from mpslint.verify.record import to_json
 
 Task = Literal[
     "seq2seq_lm", "causal_lm", "masked_lm", "sequence_classification", "token_classification", "question_answering",
@@ -129,28 +125,3 @@ class VerifiedMac:
         named = {"torch": self.torch, "transformers": self.transformers, "accelerate": self.accelerate, "macos": self.macos}
         parsed = {name: parse_version(text) for name, text in named.items() if text}
         return {name: version for name, version in parsed.items() if version is not None}
-
-
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """The content of a spec file: the run as written, as rewritten where there is a rewrite, and the Mac."""
-
-    before: RunSpec
-    after: RunSpec | None = None
-    machine: VerifiedMac = field(default_factory=VerifiedMac)
-
-
-def read_pair(path: Path) -> Pair:
-    """Return what a spec file describes. Raises ReadError when it is no JSON, UsageError when a key is wrong."""
-    try:
-        data = parse_json(read_text(path))
-    except ReadError as error:
-        raise ReadError(f"{error} (as a run specification)") from None
-    except ValueError as error:
-        raise ReadError(f"{path}: cannot be read as a run specification: {error}") from None
-    if isinstance(data, dict) and "before" not in data:
-        data = {"before": data}
-    pair = from_data(Pair, data)
-    if pair.after is not None and pair.after.name == "as written":
-        return dataclasses.replace(pair, after=dataclasses.replace(pair.after, name="as rewritten"))
-    return pair

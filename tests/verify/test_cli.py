@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
@@ -19,16 +17,15 @@ from mpslint.verify import work
 from tests import ROOT
 from tests.warm_command import mpslint
 
-T5 = {
-    "model_type": "t5", "vocab_size": 512, "d_model": 32, "d_kv": 8, "d_ff": 64, "num_layers": 1, "num_heads": 4,
-    "decoder_start_token_id": 0,
-}  # fmt: skip
-RUN = {
-    "model": "tiny", "config": T5, "task": "seq2seq_lm", "source": {"limit": 128, "median": 50},
-    "target": {"limit": 16, "median": 6},
-    "train_batch": 8, "precision": "fp16", "steps": 200,
-}  # fmt: skip
-OLD = {"torch": "2.13", "transformers": "4.57", "accelerate": "1.10"}
+TRAIN = """\
+from transformers import GPT2Config, GPT2LMHeadModel, Trainer, TrainingArguments
+
+model = {model}
+args = TrainingArguments("out", per_device_train_batch_size=8, max_steps=200, fp16=True)
+Trainer(model, args, train_dataset=data).train()
+"""
+TINY = "GPT2LMHeadModel(GPT2Config(vocab_size=512, n_embd=32, n_layer=1, n_head=2, n_positions=64))"
+OLD = ("--isolated", "--torch", "2.13", "--transformers", "4.57", "--accelerate", "1.10", "--memory", "16GB")
 
 
 @pytest.fixture(autouse=True)
@@ -38,13 +35,10 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "cache" / "mpslint" / "results"
 
 
-def spec(folder: Path, **after: Any) -> Path:
-    """Write a spec file: as written, and as rewritten with some settings changed."""
-    data: dict[str, Any] = {"before": RUN, "machine": OLD}
-    if after:
-        data["after"] = {**RUN, **after}
-    path = folder / "run.json"
-    path.write_text(json.dumps(data), encoding="utf-8")
+def planned(folder: Path, model: str = TINY) -> Path:
+    """Write a script whose run a plan describes."""
+    path = folder / "train.py"
+    path.write_text(TRAIN.format(model=model), encoding="utf-8")
     return path
 
 
@@ -53,29 +47,11 @@ def call(*arguments: str) -> Result:
     return CliRunner().invoke(group, ["verify", *map(str, arguments)])
 
 
-def test_before_fails_and_after_passes(tmp_path: Path) -> None:
-    """fp16 raises with these versions; the rewrite runs, and is the same training. Table, page, CSV; exit code 1."""
-    pytest.importorskip("transformers")
-    path = spec(tmp_path, precision="no", train_batch=2, accumulation=4, pad_to_multiple_of=16)
-    result = call("--spec", path, "--steps", "20", "--html", tmp_path / "r.html", "--csv", tmp_path / "r.csv")
-
-    assert result.exit_code == 1, result.output
-    assert "FAIL as written, PASS as rewritten" in result.stdout
-    assert "as written: FAIL" in result.stdout
-    assert "fp16 mixed precision requires a GPU" in result.stdout
-    assert "as rewritten: PASS" in result.stdout
-    assert "same training: an optimizer step takes" in result.stdout
-    assert "emulated for torch 2.13, not measured" in result.stdout
-    assert "<svg" in (tmp_path / "r.html").read_text(encoding="utf-8")
-    rows = list(csv.DictReader((tmp_path / "r.csv").read_text(encoding="utf-8").splitlines()))
-    assert [row["run"] for row in rows].count("as rewritten") == 20
-
-
 def test_a_run_that_fails_says_why_in_json_and_is_kept_until_something_changes(tmp_path: Path, own_cache: Path) -> None:
-    """Without a rewrite the verdict is that of the run as written. The same run is not worked out again; another one is."""
+    """The same runs are not worked out again; others are."""
     pytest.importorskip("transformers")
-    path = spec(tmp_path)
-    first = call("--spec", path, "--steps", "10", "--format", "json")
+    path = planned(tmp_path)
+    first = call("--plan", path, *OLD, "--steps", "10", "--format", "json")
     report = json.loads(first.stdout)
 
     assert first.exit_code == 1
@@ -84,21 +60,20 @@ def test_a_run_that_fails_says_why_in_json_and_is_kept_until_something_changes(t
     assert report["runs"][0]["steps"][9]["driver"] > 0
 
     kept = sorted(own_cache.glob("[0-9a-f]*.json"))
-    second = call("--spec", path, "--steps", "10", "--format", "json")
+    second = call("--plan", path, *OLD, "--steps", "10", "--format", "json")
 
-    assert len(kept) == 1
+    assert len(kept) == 2
     assert sorted(own_cache.glob("[0-9a-f]*.json")) == kept
     assert report["runs"] == json.loads(second.stdout)["runs"]
-    call("--spec", path, "--steps", "2", "--format", "json")
-    assert len(list(own_cache.glob("[0-9a-f]*.json"))) == 2
+    call("--plan", path, *OLD, "--steps", "2", "--format", "json")
+    assert len(list(own_cache.glob("[0-9a-f]*.json"))) == 2 * len(kept)
 
 
 def test_an_unknown_model_is_one_line(tmp_path: Path) -> None:
     """A model that is nowhere at hand: exit 3, its name, and how to provide it."""
     pytest.importorskip("transformers")
-    path = tmp_path / "run.json"
-    path.write_text(json.dumps({"model": "nobody/nothing", "task": "causal_lm", "source": {"limit": 8}}))
-    result = call("--spec", path)
+    path = planned(tmp_path, 'GPT2LMHeadModel.from_pretrained("nobody/nothing")')
+    result = call("--plan", path, "--isolated")
 
     assert result.exit_code == 3
     assert "hf download nobody/nothing config.json" in result.stdout
@@ -110,7 +85,7 @@ def test_a_backend_that_is_not_there_says_so(tmp_path: Path, backend: str) -> No
     torch = pytest.importorskip("torch")
     if torch.cuda.is_available() or torch.backends.mps.is_available():
         pytest.skip("this machine has a GPU")
-    result = call("--spec", spec(tmp_path), "--backend", backend, "--no-cache", "--steps", "10")
+    result = call("--plan", planned(tmp_path), *OLD, "--backend", backend, "--no-cache", "--steps", "10")
 
     assert result.exit_code == 3, result.output
     assert f"this machine has no {backend.upper()} device" in result.stdout
@@ -124,7 +99,6 @@ def test_a_backend_that_is_not_there_says_so(tmp_path: Path, backend: str) -> No
         (("samples/amp_loop.py",), "allow it with --yes, or add --plan"),
         (("samples/launch.sh", "samples/amp_loop.py"), "verify runs a copy of 2 files"),
         (("samples/amp_loop.py", "--run", "2", "--yes"), "--run is about the plan of a file: add --plan"),
-        (("--spec", "missing.json"), "does not exist"),
     ],
 )
 def test_wrong_usage_exits_2(tmp_path: Path, arguments: tuple[str, ...], said: str) -> None:
@@ -139,7 +113,7 @@ def test_wrong_usage_exits_2(tmp_path: Path, arguments: tuple[str, ...], said: s
 def test_without_torch_it_says_how_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Without torch: one line, exit 3."""
     monkeypatch.setattr(work, "has_torch", lambda: False)
-    result = call("--spec", spec(tmp_path))
+    result = call("--plan", planned(tmp_path))
 
     assert result.exit_code == 3
     assert "pip install 'mpslint[verify]'" in result.stderr
@@ -153,7 +127,9 @@ def test_the_parent_never_imports_torch(tmp_path: Path) -> None:
         "from pathlib import Path\n"
         "from mpslint.report.console import console\n"
         "from mpslint.verify.command import Request, carry_out\n"
-        f"carry_out(Request(specs=(Path({str(spec(tmp_path))!r}),), steps=2, backend='emulated'), console())\n"
+        "from mpslint.verify.asked import AskedFiles\n"
+        f"asked = AskedFiles(({str(planned(tmp_path))!r},))\n"
+        "carry_out(Request(asked, is_planned=True, steps=2, backend='emulated'), console())\n"
         "import mpslint.run.monitor\n"
         "print('LOADED', sorted({'torch', 'transformers', 'numpy'} & set(sys.modules)))\n"
     )

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
-from mpslint.core.finding import ReadError, UsageError
+from mpslint.core.finding import UsageError
 from mpslint.verify.record import from_data, to_data, to_json
-from mpslint.verify.spec import Evaluation, Lengths, RunSpec, VerifiedMac, read_pair
+from mpslint.verify.spec import Evaluation, Lengths, RunSpec, VerifiedMac
 
 SPEC = RunSpec(
     "t5-small",
@@ -48,27 +47,6 @@ def test_a_wrong_key_is_named(change: dict[str, object], said: str) -> None:
     """The error names the key, and what is wrong with it."""
     with pytest.raises(UsageError, match=said.replace("(", r"\(")):
         from_data(RunSpec, {**to_data(SPEC), **change})
-
-
-def test_a_spec_file_holds_one_run_or_two(tmp_path: Path) -> None:
-    """A file with a single run is the run as written; a second one without a name is the rewrite."""
-    path = tmp_path / "run.json"
-    path.write_text(json.dumps(to_data(SPEC)))
-    assert read_pair(path).after is None
-
-    path.write_text(json.dumps({"before": to_data(SPEC), "after": to_data(SPEC), "machine": {"memory_gb": 8}}))
-    pair = read_pair(path)
-    assert pair.after is not None
-    assert (pair.before.name, pair.after.name, pair.machine.memory_gb) == ("as written", "as rewritten", 8)
-
-
-def test_a_spec_file_that_is_no_json_is_one_line(tmp_path: Path) -> None:
-    """Broken JSON is a ReadError that names the file."""
-    path = tmp_path / "run.json"
-    path.write_text("{")
-
-    with pytest.raises(ReadError, match=r"run\.json: cannot be read as a run specification"):
-        read_pair(path)
 
 
 def test_lengths_know_whether_they_vary() -> None:
