@@ -67,7 +67,11 @@ def judge(rule: Rule, evidence: Evidence) -> Iterator[Match]:
 
 def ruled_out(rule: Rule, evidence: Evidence) -> Iterator[Span]:
     """Yield the places of which a run shows that a rule says nothing there."""
-    yield from (match.span for condition in rule.unless_in_run for match in _candidates(condition, evidence))
+    for condition in rule.unless_in_run:
+        is_place = condition.subject == "check"
+        for match in _candidates(condition if is_place else rule.when[0], evidence):
+            if is_place or _holds(condition, match, evidence):
+                yield match.span
 
 
 def _once_a_plan(found: Iterator[Match]) -> Iterator[Match]:

@@ -79,3 +79,31 @@ def test_only_large_tensors_have_paged_state(line: str, optimizer: str, severity
     found = check(LORA.format(line=line, optimizer=optimizer), select=["MPS507"]).findings
 
     assert [(str(one.severity), said in one.message) for one in found] == [(severity, True)]
+
+
+SFT = """from peft import LoraConfig
+from transformers import AutoModelForCausalLM
+from trl import SFTConfig, SFTTrainer
+
+model = AutoModelForCausalLM.from_pretrained("mistralai/Mistral-7B-v0.1", torch_dtype="{dtype}")
+args = SFTConfig("out", fp16=True, per_device_train_batch_size=8, max_length=2048, packing=True, gradient_checkpointing={checkpointing})
+SFTTrainer(model, args, train_dataset=data{more}).train()
+"""
+
+
+@pytest.mark.parametrize(
+    ("checkpointing", "said"), [(True, "keeps only the input of each layer"), (False, "activations of all tokens are kept")]
+)
+def test_a_checkpointed_step_keeps_less_than_all_activations(checkpointing: bool, said: str) -> None:
+    """What a large batch fills the memory with is said as the run is."""
+    (found,) = check(SFT.format(dtype="float32", checkpointing=checkpointing, more=""), select=["MPS201"]).findings
+
+    assert said in found.message
+
+
+@pytest.mark.parametrize(("more", "is_said"), [("", True), (", peft_config=LoraConfig()", False)])
+def test_the_weights_under_adapters_are_not_called_trained(more: str, is_said: bool) -> None:
+    """The adapters are float32, whatever the weights under them are."""
+    (found,) = check(SFT.format(dtype="float16", checkpointing=False, more=more), select=["MPS101"]).findings
+
+    assert ("float16 weights are trained" in found.message) is is_said
