@@ -90,7 +90,8 @@ def resolve(asked: Sequence[Requirement], installed: Mapping[str, tuple[str, str
     `asked` comes in order of how much it decides: what contradicts an earlier requirement has no effect. `installed` is what an
     environment holds, which counts where it fits. A package that nothing names takes the newest release that fits the others.
     """
-    asked = [replace(one, spec="") if _is_upgraded(one, asked[:index]) else one for index, one in enumerate(asked)]
+    raised = _raised(asked)
+    asked = [replace(one, spec="") if _is_upgraded(one, asked[:index], raised) else one for index, one in enumerate(asked)]
     packages = {name: _limited(name, [one for one in asked if one.name == name]) for name in newest_versions()}
     for name, (version, source) in installed.items():
         _prefer(packages[name], version, source)
@@ -113,19 +114,26 @@ def resolve(asked: Sequence[Requirement], installed: Mapping[str, tuple[str, str
     return {name: _choice(package, by_weight, of_people) for name, package in packages.items()}
 
 
-def _is_upgraded(one: Requirement, later: Iterable[Requirement]) -> bool:
-    """Return whether a later command upgrades a package (`pip install -U trl`) whose newest release needs another version of this one."""
+def _is_upgraded(one: Requirement, later: Iterable[Requirement], raised: Collection[str]) -> bool:
+    """Return whether a later command upgrades a package (`pip install -U trl`, or one that is `raised` above what a file pins) whose
+    newest release needs another version of this one."""
     version = parse_version(exact_version(one.spec) or "")
     return version is not None and any(
-        other.is_fresh
-        and other.command > 0 < one.command
-        and (other.source, other.command) != (one.source, one.command)
-        and any(
+        (other.is_fresh and other.command > 0 < one.command and (other.source, other.command) != (one.source, one.command))
+        or (one.command == 0 < other.command and other.name in raised)
+        for other in later
+        if any(
             need.name == one.name and need.is_required and not need.admits(version)
             for need in needs_of(other.name, newest_versions()[other.name])
         )
-        for other in later
     )
+
+
+def _raised(asked: Sequence[Requirement]) -> frozenset[str]:
+    """Return the packages that an install command takes from the release to which a file pins them to another one."""
+    pins = {one.name: version for one in asked if not one.command and (version := parse_version(exact_version(one.spec) or ""))}
+    asking = ((one.name, admitting(one.spec)) for one in asked if one.command and one.name in pins and not exact_version(one.spec))
+    return frozenset(name for name, admits in asking if admits is not None and not admits(pins[name]))
 
 
 def _is_application_to_install(package: _Package) -> bool:

@@ -231,6 +231,16 @@ def test_a_later_upgrade_takes_a_pin_with_it(text: str, expected: bool) -> None:
     assert (resolve(asked, {})["transformers"].version == (4, 40, 0)) == expected
 
 
+@pytest.mark.parametrize(("spec", "is_kept"), [("trl>=0.22.1", False), ("trl", True), ("trl<1", True), ("trl==0.12.1", True)])
+def test_a_command_takes_a_package_from_its_pin_with_what_it_needs(spec: str, is_kept: bool) -> None:
+    """The trl that the notebook asks for doesn't go with the accelerate that the project's file pins, so pip replaces both."""
+    pins = [Requirement("trl", "==0.12.1", "requirements.txt"), Requirement("accelerate", "==1.1.1", "requirements.txt")]
+    chosen = resolve([*commands(f"pip install '{spec}'", "cell 1"), *pins], {})
+
+    assert (chosen["accelerate"].version == (1, 1, 1)) == is_kept
+    assert all(need.admits(chosen[need.name].version) for need in needs_of("trl", chosen["trl"].version) if need.is_required)
+
+
 @pytest.mark.parametrize(
     ("spec", "version"),
     [("==1.3.*", (1, 3)), (">=1.4,<1.6", (1, 4)), ("~=1.7.0", (1, 7, 0)), ("<=1.8.1", (1, 8, 1)), ("==1.5.1.*", (1, 5, 1))],
