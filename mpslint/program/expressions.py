@@ -152,7 +152,7 @@ def _negated(value: Value, node: ast.UnaryOp) -> Value:
             if isinstance(node.op, ast.UAdd):
                 return Known(+value.value, node, value.weak)
             if isinstance(node.op, ast.Invert) and isinstance(value.value, int):
-                return Known(~value.value, node, value.weak)
+                return Known(~int(value.value), node, value.weak)  # as it was before Python deprecated it of bool
         except (TypeError, ValueError):
             return UNKNOWN
     return UNKNOWN

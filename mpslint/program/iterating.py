@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 from mpslint.facts.joined import truth
 from mpslint.facts.values import LATER, UNKNOWN, Bound, Class, Function, Items, Known, Mapping, Symbol, Value, is_weak
@@ -103,7 +105,17 @@ def _sum(values: Sequence[Value], start: Value, node: ast.Call) -> Value:
     total = start
     for one in values:
         total = combine(total, ast.Add(), one, node)
-    return Known(total.value, node, total.weak) if isinstance(total, Known) else UNKNOWN
+    if not isinstance(total, Known) or (isinstance(total.value, (float, complex)) and not _is_exact(total.value, (start, *values))):
+        return UNKNOWN
+    return Known(total.value, node, total.weak)
+
+
+def _is_exact(total: Any, values: Iterable[Value]) -> bool:
+    """Return whether numbers that were added up one by one give what Python gives from 3.12 on, too, where `sum` makes up for rounding."""
+    try:
+        return math.fsum(one.value for one in values if isinstance(one, Known)) == total
+    except (OverflowError, TypeError, ValueError):  # infinities of both signs, complex numbers
+        return False
 
 
 def _any(values: Sequence[Value], decisive: bool, node: ast.Call) -> Value:
