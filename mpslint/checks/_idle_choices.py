@@ -6,12 +6,8 @@ import ast
 
 from mpslint.checks._uses import FUNCTIONS, is_never_taken, is_used, uses_of
 from mpslint.facts.values import Function, Instance, Items, Mapping, Value, alternatives_of, made_from
-from mpslint.rule.loops import called_name
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.translate import bound_arguments
-
-RUNS = frozenset({"eval", "train", "to", "cuda", "forward", "parameters", "generate", "half", "float"})
-"""Methods of a model, which a dict of tensors has not."""
 
 
 def is_idle(node: ast.AST, evidence: Evidence) -> bool:
@@ -44,41 +40,29 @@ def _call_of(use: ast.AST, evidence: Evidence) -> ast.AST | None:
 def _is_of_states(node: ast.AST, evidence: Evidence) -> bool:
     """Return whether a device is only where weights lie until a model copies them: `load_state_dict(torch.load(path, device))`."""
     whole = evidence.whole or evidence
-    loads = [_mapped_by(use, whole) for use in uses_of(node, evidence) or ()]
-    return bool(loads) and all(load is not None and _goes_to_states(load, whole) for load in loads)
-
-
-def _mapped_by(use: ast.AST, evidence: Evidence) -> ast.Call | None:
-    """Return the call that loads a file and is given a device for what it holds: `torch.load(path, map_location=device)`; or None."""
-    above = evidence.parents.get(use)
-    call = evidence.parents.get(above) if isinstance(above, ast.keyword) and above.arg == "map_location" else above
-    is_second = isinstance(call, ast.Call) and len(call.args) > 1 and call.args[1] is use
-    is_mapped = isinstance(call, ast.Call) and called_name(call) == "load" and (is_second or isinstance(above, ast.keyword))
-    return call if is_mapped and isinstance(call, ast.Call) else None
+    given = [(one.call.node, bound_arguments(one.call, one.pattern)) for one in whole.file_plans.matched if one.pattern.role == "load"]
+    loads = {id(said["map_location"].node): load for load, said in given if "map_location" in said}
+    uses = uses_of(node, evidence)
+    return bool(uses) and all(id(use) in loads and _goes_to_states(loads[id(use)], whole) for use in uses or ())
 
 
 def _goes_to_states(load: ast.Call, evidence: Evidence) -> bool:
-    """Return whether what is loaded is a dict of weights that a model takes over, and no model itself."""
-    taken = False
+    """Return whether what is loaded is a dict of weights that a model takes over with the device it has, and no model itself."""
+    copied = False
     for call in evidence.facts.calls:
-        if isinstance(call.receiver, Instance) and call.receiver.call is not None and call.receiver.call.node is load:
-            if call.method in RUNS or not call.method:
-                return False
-        elif call.method == "load_state_dict" and any(_is_of(one.value, load) for one in call.arguments):
+        made = call.receiver.call if isinstance(call.receiver, Instance) else None
+        if made is not None and made.node is load and not hasattr(dict, call.method or "forward"):
+            return False
+        if call.method == "load_state_dict" and any(_is_of(one.value, load) for one in call.arguments):
             if "assign" in call.keywords:
                 return False  # a model takes the tensors themselves, with their device
-            taken = True
-    return taken
+            copied = True
+    return copied
 
 
 def _is_of(value: Value, load: ast.Call) -> bool:
     """Return whether a value is what a call loads, or in it."""
     if isinstance(value, (Items, Mapping)):
         return any(_is_of(getattr(one, "value", one), load) for one in value.slots.values())
-    while isinstance(value, Instance):
-        if value.call is not None and value.call.node is load:
-            return True
-        if value.owner is None:
-            return False
-        value = value.owner
-    return False
+    made = isinstance(value, Instance) and value.call is not None and value.call.node is load
+    return made or (isinstance(value, Instance) and value.owner is not None and _is_of(value.owner, load))

@@ -6,7 +6,6 @@ Every answer is of what the walk noted (`facts/uses.py`). Only what shows a devi
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Sequence
 from typing import TypeGuard
 
@@ -14,6 +13,7 @@ from mpslint.core.knowledge import platform_data
 from mpslint.facts.values import alternatives_of, origin_of
 from mpslint.program.flow import asks_for_main
 from mpslint.program.functions import own_names
+from mpslint.program.platform import load_platform
 from mpslint.program.reach import text_of
 from mpslint.program.walk import walk
 from mpslint.rule.guards import is_off
@@ -23,10 +23,6 @@ from mpslint.settings.evidence import Evidence
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 LOOKS_UP = ("get", "pop", "setdefault", "getattr")
 """What takes a default: `config.get("device", default)`."""
-SHOWS = frozenset({"print", "pprint", "display", "write", "debug", "info", "warning", "log"})
-"""Functions, and methods of a logger, that only show what they get."""
-REPORTS = re.compile(r"(?:^|\.)(?:cuda|cudnn|backends)(?:\.|$)")
-"""What concerns CUDA alone, so that a Mac's device decides nothing there: `torch.cuda.empty_cache()`, `cudnn.benchmark = True`."""
 WORKS = (ast.For, ast.AsyncFor, ast.While, ast.With, ast.AsyncWith)
 """Statements of a module that a file for others to import doesn't have."""
 
@@ -188,25 +184,18 @@ def _may_be_called(function: ast.FunctionDef | ast.AsyncFunctionDef, evidence: E
 
 
 def _is_shown(node: ast.AST, evidence: Evidence) -> bool:
-    """Return whether an expression is only printed or logged, stands at the end of a cell, or is asked for before CUDA is described."""
-    below, above = node, evidence.parents.get(node)
-    while isinstance(above, (ast.FormattedValue, ast.JoinedStr, ast.BoolOp, ast.BinOp, ast.Compare)) or _makes_text(above):
-        below, above = above, evidence.parents.get(above)
-    if isinstance(above, ast.If) and below is above.test:
-        return all(_is_report(statement) for statement in (*above.body, *above.orelse))
+    """Return whether an expression is only printed or logged, stands at the end of a cell, or is compared with a device that no Mac has."""
+    above = evidence.parents.get(node)
+    while isinstance(above, (ast.FormattedValue, ast.JoinedStr, ast.BoolOp, ast.BinOp)) or _makes_text(above):
+        above = evidence.parents.get(above)
+    if isinstance(above, ast.Compare):
+        return any(
+            isinstance(one, ast.Constant) and load_platform().is_absent_device(one.value) for one in (above.left, *above.comparators)
+        )
     if isinstance(node, ast.stmt):
         return False
-    return isinstance(above, ast.Expr) or (isinstance(above, ast.Call) and ast.unparse(above.func).rpartition(".")[2] in SHOWS)
-
-
-def _is_report(node: ast.stmt) -> bool:
-    """Return whether a statement shows something, or changes nothing but CUDA's own state."""
-    if isinstance(node, ast.Assign):
-        return all(REPORTS.search(ast.unparse(target)) for target in node.targets)
-    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
-        name = ast.unparse(node.value.func)
-        return name.rpartition(".")[2] in SHOWS or name.startswith("torch.cuda.")
-    return isinstance(node, ast.Pass)
+    shows = platform_data("cuda")["devices"]["shows"]
+    return isinstance(above, ast.Expr) or (isinstance(above, ast.Call) and ast.unparse(above.func).rpartition(".")[2] in shows)
 
 
 def _makes_text(node: ast.AST | None) -> TypeGuard[ast.AST]:

@@ -50,7 +50,7 @@ def _choices(evidence: Evidence) -> Iterator[Match]:
     for_cuda: set[ast.AST | None] = set()
     for choice in evidence.facts.choices:
         is_asked = choice.source in load_platform().cuda_questions or (isinstance(choice.node, ast.If) and not choice.source)
-        if not is_asked or isinstance(choice.node, ast.Assert):
+        if not is_asked or isinstance(choice.node, ast.Assert) or constants_of(choice.node, load_kinds().gpu):
             continue
         if any(is_other(choice.node, evidence) for is_other in (_is_of_autocast, _is_of_no_parameters, _is_accelerator)):
             continue
@@ -73,7 +73,7 @@ def _is_for_cuda_only(choice: Choice, name: str, for_cuda: Container[ast.AST | N
         if isinstance(value, Known):  # a number is an index of a device of CUDA's
             is_index = isinstance(value.value, int) and not isinstance(value.value, bool)
             is_index = is_index or (isinstance(value.value, str) and value.value[:1].isdigit())
-            return is_index or platform.is_absent_device(value.value) or value.origin in for_cuda
+            return is_index or value.weak or platform.is_absent_device(value.value) or value.origin in for_cuda
         if isinstance(value, Items):
             return bool(value.slots) and all(map(may_be_absent, value.values()))
         return isinstance(value, Unknown) or (isinstance(value, Instance) and value.name == kinds.device_class)

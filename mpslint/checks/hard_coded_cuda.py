@@ -7,7 +7,6 @@ import functools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from operator import itemgetter
 from typing import Any
 
 from mpslint.checks._device_name import device_name
@@ -265,8 +264,6 @@ def rewrite(match: Match, evidence: Evidence) -> WrittenSetting | None:
             return None  # an index follows: torch.device("cuda", rank)
         if not isinstance(match.node, ast.Constant) or text[:1] not in "\"'" or text[:1] != text[-1:]:
             return None
-        if _is_asked_about(match.node, evidence):
-            return None  # what else is moved depends on its being CUDA
         device, quote = str(match.node.value), text[0]
     choice = as_on(evidence.target, choice_of(device, quote))
     named = device_name(match, evidence, choice)
@@ -291,21 +288,6 @@ def _moved_before(match: Match, new: str, evidence: Evidence) -> Span | None:
     if match.node is None or not isinstance(owner, ast.Call) or not ast.unparse(owner).endswith(f".{new}"):
         return None
     return Span(evidence.span_of(owner).end, evidence.span_of(match.node).end)
-
-
-def _is_asked_about(constant: ast.AST, evidence: Evidence) -> bool:
-    """Return whether data moves only where the name that is given a device is CUDA: `if self.device == "cuda": x = x.cuda()`."""
-    kept = evidence.above(constant, (ast.Assign, ast.AnnAssign))
-    targets = kept.targets if isinstance(kept, ast.Assign) else [kept.target] if isinstance(kept, ast.AnnAssign) else []
-    if "asked about" not in evidence.memo:
-        tests = ((node, node.test) for node in evidence.nodes_beside("cuda") if isinstance(node, ast.If))
-        asked = [
-            (ast.unparse(test.left), node) for node, test in tests if isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.Eq)
-        ]
-        evidence.memo["asked about"] = {name: (index, node) for index, (name, node) in reversed(list(enumerate(asked)))}
-    found = [evidence.memo["asked about"][name] for name in map(ast.unparse, targets) if name in evidence.memo["asked about"]]
-    body = min(found, key=itemgetter(0))[1].body if found else ()
-    return any(".cuda(" in ast.unparse(statement) for statement in body)
 
 
 def choice_of(device: str, quote: str) -> str:

@@ -29,6 +29,7 @@ from mpslint.program.exits import Departure, Exit, Raised, cut, marks
 from mpslint.program.machine import DEEPEST_CALL, Walker
 from mpslint.program.walk import assigning
 from mpslint.tensors.loaders import generated
+from mpslint.tensors.traits import is_module
 
 MOST_KEPT = 128  # results that a function keeps which says nothing else
 DEEPEST_SETTINGS = 3
@@ -52,10 +53,17 @@ def _composed(m: Walker, function: Function) -> Value | None:
     return None
 
 
-def _own_depth(function: Function) -> int:
-    """Return how often a function may run within itself: a constructor of settings makes an object for each dict in a dict."""
+def _is_within_itself(m: Walker, function: Function, positional: Sequence[Value]) -> bool:
+    """Return whether a function runs within itself too often to be followed: a constructor of settings makes an object for each dict in a
+    dict, and modules hold modules of their own class, of which each runs once."""
+    running = [own for node, own in m.running if node is function.node]
+    if not running:
+        return False
+    own = positional[0] if positional else UNKNOWN
+    if function.name != "__init__":
+        return not is_module(own) or any(one is own for one in running)
     is_plain = function.cls is not None and all(one in ("builtins.dict", "builtins.object") for one in function.cls.outside_bases())
-    return DEEPEST_SETTINGS if is_plain and function.name == "__init__" else 0
+    return not is_plain or len(running) > DEEPEST_SETTINGS
 
 
 def call_function(
@@ -111,11 +119,8 @@ def _walk(
 ) -> Value:
     functions = m.context.functions
     given = (function, *positional, *keywords.values())
-    if (
-        functions.count(function.node) > _own_depth(function)
-        or len(functions) >= DEEPEST_CALL
-        or (m.is_exhausted and id(function.node) in m.analysed)
-    ):
+    is_left = len(functions) >= DEEPEST_CALL or (m.is_exhausted and id(function.node) in m.analysed)
+    if is_left or _is_within_itself(m, function, positional):
         effects.not_followed(m, given)
         m.facts.uses.not_followed.add(function.node)
         return UNKNOWN
@@ -132,6 +137,7 @@ def _walk(
         yielded, m.yields = m.yields, []
     outer = m.context
     m.context = outer.entered(function.node, function.decorators, is_called, node)
+    m.running.append((function.node, positional[0] if positional else UNKNOWN))
     try:
         if isinstance(function.node, ast.Lambda):
             return m.value(function.node.body)
@@ -142,6 +148,7 @@ def _walk(
         return result
     finally:
         m.frame, m.context = before, outer
+        m.running.pop()
         if is_later:
             m.is_dead, m.yields = False, yielded
             cut(m, ways)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
 from mpslint.core.knowledge import platform_data
-from mpslint.facts.events import Certainty, TensorEvent
+from mpslint.facts.events import Certainty, Operand, TensorEvent
+from mpslint.facts.values import UNKNOWN
 from mpslint.settings.evidence import Evidence
+from mpslint.tensors.kinds import load_kinds
 
 LONGEST_OPERAND = 60
 """Characters of an expression that an advice quotes."""
@@ -21,9 +24,20 @@ def objection_to(fixed: Evidence, written: Evidence, works: bool) -> str:
     said = platform_data("events")
     known = {(one.kind, id(one.node)) for one in written.facts.events if one.certainty is not Certainty.UNKNOWN}
     new = [one for one in fixed.facts.events if (one.kind, id(one.node)) not in known and _counts(one, said)]
-    if new:
+    if new := new or list(_skipped(fixed, written)):
         return _said(min(new, key=_order), fixed, said)
     return "" if fixed.facts.uses_gpu or not works else said["idle"][Certainty.SURE.value]
+
+
+def _skipped(fixed: Evidence, written: Evidence) -> Iterator[TensorEvent]:
+    """Yield the moves that only the program as it is written comes to, `if device == "cuda": x = x.cuda()`, and nothing instead of them."""
+    reached = fixed.facts.uses.reached
+    for call in written.facts.calls:
+        func = call.node.func
+        statement = written.above(call.node, (ast.stmt,)) if call.method in load_kinds().moves else None
+        test = written.parents.get(statement) if statement is not None and statement not in reached else None
+        if isinstance(test, ast.If) and isinstance(func, ast.Attribute) and not any(one in reached for one in (*test.body, *test.orelse)):
+            yield TensorEvent("skipped", call.node, (Operand(UNKNOWN, "", "", func.value),), Certainty.SURE, call.context)
 
 
 def _counts(event: TensorEvent, said: dict[str, dict[str, str]]) -> bool:

@@ -23,6 +23,7 @@ from mpslint.tensors.traits import (
     EACH,
     GRAPH,
     HOOKED,
+    IN_PLACE,
     LAYOUT,
     PARTS,
     PLACE,
@@ -35,6 +36,7 @@ from mpslint.tensors.traits import (
     is_element,
     is_module,
     is_tensor,
+    is_true,
     kind_of,
     layout_of,
     retyped,
@@ -240,6 +242,7 @@ def _moved_unknown(m: Machine, receiver: Instance, method: str, arguments: Argum
             name_device(m, node, where)
         if m.dropped is node or "" in devices_of(where):  # a module that moves in place
             note_use(m, where, is_move=True)
+        m.store.write(receiver.slots, IN_PLACE, Known(m.dropped is node))
     if dtype is not None:
         wide(m, node, receiver, dtype, trait(receiver, PLACE), "cast", f"{kinds.tensor}.{method}")
     return receiver
@@ -258,6 +261,8 @@ def type_by_use(m: Machine, value: Instance, method: str, node: ast.AST) -> None
         typed(value, kinds.module, place=where, graph=Known(True, weak=True))
     elif is_moved and f"{kinds.tensor}.{method}" in load_signatures() and method not in kinds.moves and method not in kinds.casts:
         value.kind = kinds.tensor
+        if is_true(trait(value, IN_PLACE)):
+            m.store.write(value.slots, PLACE, UNKNOWN)
 
 
 def _place_of_whole(value: Instance) -> Value | None:

@@ -16,6 +16,7 @@ from mpslint.facts.values import (
     Class,
     Function,
     Instance,
+    Items,
     Known,
     Module,
     OneOf,
@@ -30,6 +31,7 @@ from mpslint.tensors.kinds import load_kinds
 from mpslint.tensors.traits import (
     DTYPE,
     GRAPH,
+    IN_PLACE,
     NUMBER,
     OF_ARRAY,
     PLACE,
@@ -69,6 +71,8 @@ def met(value: Value, node: ast.AST | None) -> list[Met]:
     """Return what meets others in a value: the tensors in it, or the value itself where it may be one."""
     if isinstance(value, (Known, Symbol)):
         return []
+    if isinstance(value, Items) and isinstance(node, (ast.List, ast.Tuple)) and len(node.elts) == len(value.slots) and not value.open:
+        return [one for inner, written in zip(value.values(), node.elts, strict=True) for one in met(inner, written)]
     found = []
     for one in (value,) if isinstance(value, Instance) and value.kind else elements_of(value):
         if is_tensor(one):
@@ -78,7 +82,7 @@ def met(value: Value, node: ast.AST | None) -> list[Met]:
                 found.append(Met(one, node, joined_trait(one, PLACE), Known(False)))
         elif is_array(one):
             continue
-        elif (place := joined_trait(one, PLACE)) is not UNKNOWN:  # whatever it is, it was moved
+        elif (place := joined_trait(one, PLACE)) is not UNKNOWN and not is_true(joined_trait(one, IN_PLACE)):
             found.append(Met(one, node, place))
         elif _may_be_tensor(one):
             found.append(Met(one, node, UNKNOWN, UNKNOWN, True))

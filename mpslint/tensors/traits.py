@@ -43,6 +43,8 @@ ZERO = (TRAIT, "zero")
 """Whether it has no dimensions."""
 HOOKED = (TRAIT, "hooked")
 """Whether a function of the program is called with what a module takes and gives, which isn't followed."""
+IN_PLACE = (TRAIT, "in place")
+"""Whether something unknown was moved by a statement, as only a module is: what turns out to be a tensor stayed where it was."""
 PARTS = (TRAIT, "parts")
 """The device of what an unknown object gives: it was made for one, or moved (a batch that is an object moves itself)."""
 EACH = (TRAIT, "each")

@@ -98,6 +98,8 @@ def apply(m: Machine, signature: Signature, given: GivenByName, node: ast.Call, 
     signature = variant
     operands = [one for argument in given.all(signature.operands) for one in met(argument.value, argument.node)]
     raises = _check_operands(m, signature, given, operands, node)
+    if (written := given.value("out")) is not None:
+        return written
     if signature.in_place or signature.gives == "self":
         return given.first.value if given.first is not None else UNKNOWN
     if signature.gives_back:

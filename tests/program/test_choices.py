@@ -22,6 +22,7 @@ def rules_of(text: str) -> set[str]:
         "best = f'cuda:{sys.argv[1]}'\ndevice = best if torch.cuda.is_available() else 'cpu'\n",
         "cpu = 'cpu'\ndevice = 'cuda' if torch.cuda.is_available() else cpu\n",
         "device = 'cuda'\nif not torch.cuda.is_available():\n    device = 'cpu'\n",
+        "import argparse\nparser = argparse.ArgumentParser()\nparser.add_argument('--on', default='cpu')\ndevice = torch.device(parser.parse_args().on if torch.cuda.is_available() else 'cpu')\n",
         "device = sys.argv[1]\nif device != 'cpu' and not torch.cuda.is_available():\n    device = 'cpu'\n",
         "def pick():\n    if torch.cuda.is_available():\n        return 'cuda'\n    name = 'cpu'\n    return name\n\n\ndevice = pick()\n",
     ],
@@ -36,6 +37,7 @@ def test_the_cpu_for_want_of_cuda_is_told(choice: str) -> None:
     [
         "device = 'cpu'\nif torch.cuda.is_available():\n    device = 'cuda'\nelse:\n    sys.exit('no GPU')\n",
         "device = 'cpu' if torch.cuda.is_available() else 'cpu'\n",
+        "device = 'cpu'\nif torch.cuda.is_available():\n    device = 'cuda'\nelif torch.backends.mps.is_available() and ALLOWED:\n    device = 'mps'\n",
         "device = None if torch.cuda.is_available() else 'cpu'\n",
         "device = 'mps'\nname = torch.cuda.get_device_name(0) if torch.cuda.is_available() else 'cpu'\nsys.path.append(name)\n",
     ],

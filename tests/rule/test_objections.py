@@ -80,3 +80,15 @@ def test_what_another_file_of_the_run_makes_counts(tmp_path: Path) -> None:
     assert fix.safety is Safety.MANUAL
     assert "(arr).to(device=t.device)` in line 6 of " in fix.summary
     assert "tables.py is float64" in fix.summary
+
+
+def test_what_moves_for_cuda_only_keeps_a_fix_from_being_made(tmp_path: Path) -> None:
+    """Nothing calls the method, so that where its input lies isn't known; but as it is written it would move it."""
+    text = "class Trainer:\n    def __init__(self, net):\n        self.device = 'cuda'\n        self.net = net.to(self.device)\n\n    def step(self, x):\n        if self.device == 'cuda':\n            x = x.cuda()\n{more}        return self.net(x)\n"
+    for name, more in (("left", ""), ("moved", "        else:\n            x = x.to(self.device)\n")):
+        (tmp_path / f"{name}.py").write_text("import torch\n\n\n" + text.format(more=more))
+    left, moved = (file.findings for file in check_paths([str(tmp_path)], Options(isolated=True, select=("MPS501",))))
+
+    assert [one.fix for one in left if one.fix.safety is Safety.SAFE] == []
+    assert "`x` in line 11 is moved for CUDA only: move it too" in left[0].fix.summary
+    assert moved[0].fix.safety is Safety.SAFE

@@ -21,6 +21,8 @@ SILENT = {
     "a hook that moves what it is given": "net = nn.Linear(4, 2).to(dev)\nnet.register_forward_pre_hook(lambda module, given: tuple(one.to(dev) for one in given))\nnet(torch.ones(3, 4))\n",
     "data that is replaced": "net = nn.Linear(4, 2)\nfor one in net.parameters():\n    one.data = one.data.to(dev)\nnet(torch.ones(3, 4, device=dev))\ny = torch.zeros(4)\ny.data = y.data.to(dev)\ny + torch.ones(4, device=dev)\n",
     "an operator of the program": "class Meter:\n    def __init__(self):\n        self.sum = torch.zeros(2, device=dev)\n    def __add__(self, other):\n        return self.sum + other.to(dev)\nMeter() + torch.zeros(2)\n",
+    "moved by a statement, which moves no tensor": "x = load()\nx.cpu()\nnet = nn.Linear(4, 4).to(dev)\nnet(x)\nx + torch.ones(4, device=dev)\n",
+    "written into another tensor": "out = torch.empty(4, dtype=torch.long, device=dev)\ntorch.arange(4, out=out) + torch.ones(4, device=dev)\n",
     "moved in a comprehension": "a, b = nn.Linear(4, 4), nn.Linear(4, 4)\n[one.to(dev) for one in (a, b)]\nb(torch.zeros(2, 4).to(dev))\n",
 }
 
@@ -36,6 +38,14 @@ def test_what_follows_from_what_raises_is_not_said_as_well() -> None:
     code = "net = nn.Sequential(nn.Linear(4, 4), nn.ReLU())\nout = net(torch.zeros(2, 4).to(dev))\nF.mse_loss(out, torch.zeros(2, 4).to(dev))\n"
 
     assert len([event for event in events_of(HEAD + code) if event.certainty is Certainty.SURE]) == 1
+
+
+def test_modules_of_one_class_within_one_another_are_followed() -> None:
+    """Each block runs the one that it was given: a block is no call within itself, and its result lies where the blocks do."""
+    block = "class Block(nn.Module):\n    def __init__(self, inner=None):\n        super().__init__()\n        self.fc = nn.Linear(4, 4)\n        self.inner = nn.Identity() if inner is None else inner\n    def forward(self, x):\n        return self.inner(self.fc(x))\n"
+    net = "net = Block()\nfor _ in range(3):\n    net = Block(net)\nnet.to(dev)(torch.ones(2, 4, device=dev)).numpy()\n"
+
+    assert [event.kind for event in events_of(HEAD + block + net) if event.certainty is Certainty.SURE] == ["numpy"]
 
 
 def test_float64_on_the_device_of_an_option_keeps_a_fix_from_being_safe(tmp_path: Path) -> None:
