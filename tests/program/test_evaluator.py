@@ -214,6 +214,7 @@ NOT_KNOWN = {
     "a name that a loop changes": "b = 16\nfor i in range(3):\n  probe(b)\n  b = b // 2",
     "what a loop left": "b = 16\nfor i in data:\n  b = b // 2\nprobe(b + 0)",
     "a choice of what is unknown and a constant": "probe(f() or 'cpu')",
+    "a sum of floats, which Python rounds otherwise from 3.12 on": "probe(sum([0.1] * 10))",
     "a key before an unknown dict": "d = {'a': 1, **f()}\nprobe([d['b']][0])",
     "the length of a set": "probe(len({0, 0}))",
     "a set as a list": "probe(list({0, 0})[1])",
