@@ -43,7 +43,7 @@ def print_report(out: Terminal, files: Sequence[FileView], quiet: bool = False, 
             out.line((ON_EVERY_MACHINE, "bold"))
             out.line()
         for file, causes in of_block:
-            print_findings(out, file, causes, reasons, _fix_command([file], paths) if is_alone else "", _own_versions(file.target, judged))
+            print_findings(out, file, causes, reasons, _fix_command(files, paths) if is_alone else "", _own_versions(file.target, judged))
             if not is_alone:
                 out.line()
     for file in files:

@@ -219,7 +219,7 @@ class Runs:
             kept = [one for one in found if (one.rule, one.span) in known or not any(one.span in visit for visit in visits)]
             self.findings.setdefault(path, []).extend(kept)
         self.findings = from_one_end(self.findings, self._shown_at)
-        self.findings = fixed_as_one(self.findings, self.tied, self._shown_at, self.opened.keys() if self.is_fixing else None)
+        self.findings = fixed_as_one(self.findings, self.tied, self._shown_at, self.opened.keys())
 
     def _prepare(self) -> None:
         from mpslint.settings.dialects import load_dialects

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from mpslint.cli import group
 from mpslint.cli.fix import command
 from mpslint.core.finding import Finding, Related, Severity, Span
 from mpslint.session.agreement import from_one_end
@@ -200,14 +201,28 @@ def test_a_choice_that_other_options_lead_to_is_not_called_unused(tmp_path: Path
 
 
 @pytest.mark.parametrize("call", ["loader.load", 'getattr(loader, "load")'])
-def test_a_function_that_ignores_its_device_keeps_the_run_on_the_cpu(call: str, tmp_path: Path) -> None:
-    """The model would stay on the CPU, also where nothing shows which function is called."""
+def test_a_function_that_takes_the_cpu_in_place_of_its_device_is_fixed_with_the_run(call: str, tmp_path: Path) -> None:
+    """The model would stay on the CPU if the run's device changed alone."""
     (tmp_path / "loader.py").write_text(IGNORES)
     (tmp_path / "train.py").write_text(
         f"import torch\nimport loader\n\n{CHOICE}model = {call}('a', device)\nmodel(torch.ones(2).to(device)).sum().backward()\n"
     )
 
-    assert safeties(tmp_path) == {"loader.py": "manual", "train.py": "manual"}
+    assert safeties(tmp_path) == {"loader.py": "safe", "train.py": "safe"}
+    alone = check_paths([str(tmp_path / "train.py")], Options(isolated=True, select=("MPS503",)))
+    assert [found.fix.safety.value for one in alone for found in one.findings if found.fix] == ["manual"]
+
+
+def test_the_command_names_all_files_that_change_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One finding at two places: the command that it ends with fixes both, and for one of the files alone there's none."""
+    (tmp_path / "loader.py").write_text(IGNORES)
+    (tmp_path / "train.py").write_text(
+        f"import torch\nimport loader\n\n{CHOICE}model = loader.load('a', device)\nmodel(torch.ones(2).to(device)).sum().backward()\n"
+    )
+    monkeypatch.chdir(tmp_path)
+
+    assert "(safe: mpslint fix loader.py train.py)" in CliRunner().invoke(group, ["check", "--isolated", "."]).output
+    assert "mpslint fix" not in CliRunner().invoke(group, ["check", "--isolated", "train.py"]).output
 
 
 @pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
