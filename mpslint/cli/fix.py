@@ -167,12 +167,12 @@ def _fitted(found: FoundFile, options: Options, unsafe: bool) -> AskedFiles:
 
     asked = AskedFiles((found.path,), options, unsafe=unsafe)
     try:
-        estimated = estimate_file(found, asked)
+        known = estimate_file(found, asked).known
     except ReadError as error:
         complain(f"mpslint: --fit: {error}")
         return asked
-    complain(f"{found.path}: {estimated.fits}")
-    return replace(asked, session=replace(options, largest_batch=estimated.largest))
+    complain(f"{found.path}: {known.fits}")
+    return replace(asked, session=replace(options, largest_batch=known.largest))
 
 
 def _is_unfit(fixed: Fixed, asked: AskedFiles) -> bool:

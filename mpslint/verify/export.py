@@ -29,17 +29,9 @@ def as_csv(reports: Sequence[VerifyReport]) -> str:
     writer.writerow(COLUMNS)
     for subject, run in ((report.subject, run) for report in reports for run in report.runs):
         for record in run.steps:
-            numbers = (
-                record.live if record.blocks < 0 else record.blocks,
-                record.live if record.blocks >= 0 else -1,
-                record.peak,
-                record.driver,
-                record.host,
-                record.resident,
-                record.new_keys,
-                record.new_graph_keys,
-                record.seconds,
-            )
+            live = (record.live, -1) if record.blocks < 0 else (record.blocks, record.live)
+            memory = (record.peak, record.driver, record.host, record.resident)
+            numbers = (*live, *memory, record.new_keys, record.new_graph_keys, record.seconds)
             known = ["" if number < 0 else number for number in numbers]
             rest = ["" if value is None else value for value in (record.loss, record.gradient_norm)]
             writer.writerow([subject, run.name, run.backend, record.step, record.what, *known, *rest, record.shapes])

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -13,7 +11,6 @@ from mpslint.core.finding import ReadError
 from mpslint.estimate.chips import ChipAndMemory
 from mpslint.estimate.forecast import Forecast, forecast
 from mpslint.estimate.here import with_here
-from mpslint.estimate.step import StepWork
 from mpslint.rewrite.apply import Fixed
 from mpslint.session.view import ShownFinding
 from mpslint.source.files import FoundFile as FoundFile
@@ -25,7 +22,7 @@ from mpslint.verify.known import KnownEstimate, keep_estimate, known_estimate
 from mpslint.verify.outcome import Estimate, Verdict
 from mpslint.verify.own_waits import own_waits
 from mpslint.verify.platform import machine_of
-from mpslint.verify.process import stopping_runs
+from mpslint.verify.process import at_once
 from mpslint.verify.reading import FileReading, TrainingRun, choose, reading_of, runs_of, spec_of, with_findings
 from mpslint.verify.report import VerifyReport
 from mpslint.verify.spec import VerifiedMac
@@ -36,38 +33,19 @@ from mpslint.verify.work import Progress
 
 
 @dataclass(frozen=True, slots=True)
-class Unplanned:
-    """Why a run cannot be read off its plan."""
-
-    why: str
-
-
-@dataclass(frozen=True, slots=True)
 class Estimated:
     """The estimate for one run of a file, and what was assumed for it."""
 
     path: str
     run: str
-    machine: VerifiedMac
     estimate: Estimate
+    known: KnownEstimate
+    """What others say of it."""
     assumptions: tuple[str, ...] = ()
     forecast: Forecast | None = None
     """How long it takes; None where that was not asked."""
     rewritten: Estimate | None = None
     """The same of the run as fix rewrites it; None where that can't be told, or is the same run."""
-
-    work: StepWork | None = None
-    """The work of a step, where times were asked for."""
-
-    @property
-    def largest(self) -> int:
-        """The largest micro-batch of the run, as it's rewritten, that fits its Mac; 0 where none does."""
-        return fit_on(self.rewritten or self.estimate, self.machine.memory_gb).largest_batch
-
-    @property
-    def fits(self) -> str:
-        """Which micro-batches fit the Mac, in the one sentence for it."""
-        return what_fits([self.estimate, *([self.rewritten] if self.rewritten is not None else [])], self.machine)
 
 
 def verify_file(found: FoundFile, asked: AskedFiles, options: VerifyOptions, progress: Progress | None = None) -> VerifyReport:
@@ -86,8 +64,8 @@ def verify_file(found: FoundFile, asked: AskedFiles, options: VerifyOptions, pro
     after = _rewritten(fixed, index, found.path)
     assumptions = [*said, *(line for one in (before, after) if isinstance(one, PlannedRun) for line in one.assumptions)]
     reading = reading_of(fixed, runs, index, assumptions, fits)
-    if isinstance(before, Unplanned) and not isinstance(after, PlannedRun):
-        return _unread(found.path, machine, reading, before.why, time.monotonic() - start)
+    if isinstance(before, str) and not isinstance(after, PlannedRun):
+        return _unread(found.path, machine, reading, before, time.monotonic() - start)
     specs = [one.spec for one in (before, after) if isinstance(one, PlannedRun)]
     report = verify_specs(specs[0], specs[1] if len(specs) > 1 else None, options, progress)
     report = replace(report, subject=found.path, reading=reading, is_planned=True, seconds=time.monotonic() - start)
@@ -105,18 +83,16 @@ def estimate_file(found: FoundFile, asked: AskedFiles, *, macs: Sequence[ChipAnd
     after = _rewritten(fixed, index, found.path)
     plan = spec_of(runs[index], WRITTEN)
     specs = [plan.spec, *([after.spec] if isinstance(after, PlannedRun) and replace(after.spec, name=WRITTEN) != plan.spec else [])]
-    with ThreadPoolExecutor(max_workers=max(1, min(2, os.cpu_count() or 1))) as pool, stopping_runs():
-        estimate, *others = pool.map(lambda spec: estimate_spec(spec, machine), specs)
+    estimate, *others = at_once(lambda spec: estimate_spec(spec, machine), specs)
     work = work_of(plan.spec, machine) if macs else None
     if work is not None:
         work = replace(work, waits=work.waits + own_waits(runs[index], plan.spec.accumulation))
-    made = Estimated(
-        found.path, runs[index].title, machine, estimate, (*said, *plan.assumptions), None, others[0] if others else None, work
-    )
-    known = KnownEstimate(made.largest, made.fits, estimate.composition.peak, machine, plan.spec.digest(), work)
+    largest = fit_on([estimate, *others][-1], machine.memory_gb).largest_batch
+    known = KnownEstimate(largest, what_fits([estimate, *others], machine), estimate.composition.peak, machine, plan.spec.digest(), work)
     if asked.plan is None and not asked.unsafe:
         keep_estimate(found, asked.session, known)
-    return replace(made, forecast=times_of(known, found.path, macs) if macs else None)
+    times = times_of(known, found.path, macs) if macs else None
+    return Estimated(found.path, runs[index].title, estimate, known, (*said, *plan.assumptions), times, *others)
 
 
 def times_of(known: KnownEstimate, path: str, macs: Sequence[ChipAndMemory]) -> Forecast | None:
@@ -141,12 +117,12 @@ def batch_of(fixed: Fixed, asked: AskedFiles) -> int:
     return spec_of(runs[choose(runs, asked.plan, fixed.after.document.path)], REWRITTEN).spec.train_batch
 
 
-def _read(run: TrainingRun, name: str, path: str) -> PlannedRun | Unplanned:
+def _read(run: TrainingRun, name: str, path: str) -> PlannedRun | str:
     """Return a run to verify, or why it cannot be read off its plan."""
     try:
         return spec_of(run, name)
     except ReadError as error:
-        return Unplanned(_told(error, path))
+        return _told(error, path)
 
 
 def _told(error: ReadError, path: str) -> str:
@@ -154,12 +130,12 @@ def _told(error: ReadError, path: str) -> str:
     return str(error).removeprefix(f"{path}: ").replace("verify FILE", f"verify {path}")
 
 
-def _rewritten(fixed: Fixed, index: int, path: str) -> PlannedRun | Unplanned | None:
+def _rewritten(fixed: Fixed, index: int, path: str) -> PlannedRun | str | None:
     """Return the same run of the rewritten file; None where nothing is rewritten."""
     if not fixed.is_changed:
         return None
     runs = runs_of(fixed.after)
-    return _read(runs[index], REWRITTEN, path) if index < len(runs) else Unplanned("the rewritten file has no such run")
+    return _read(runs[index], REWRITTEN, path) if index < len(runs) else "the rewritten file has no such run"
 
 
 def _unread(path: str, machine: VerifiedMac, reading: FileReading, why: str, seconds: float) -> VerifyReport:
@@ -168,14 +144,14 @@ def _unread(path: str, machine: VerifiedMac, reading: FileReading, why: str, sec
     return VerifyReport(path, machine, verdicts=(verdict,), problem=why, reading=reading, seconds=seconds)
 
 
-def _explained(report: VerifyReport, before: PlannedRun | Unplanned, after: PlannedRun | Unplanned | None) -> VerifyReport:
+def _explained(report: VerifyReport, before: PlannedRun | str, after: PlannedRun | str | None) -> VerifyReport:
     """Return the report with the findings that predicted its checks, and a verdict for a run that could not be read."""
     assert report.reading is not None
     findings: dict[str, tuple[ShownFinding, ...]] = {WRITTEN: report.reading.findings, REWRITTEN: report.reading.left}
     verdicts = [decide(one.name, with_findings(one.checks, findings.get(one.name, ()))) for one in report.verdicts]
     for name, one in ((WRITTEN, before), (REWRITTEN, after)):
-        if isinstance(one, Unplanned):
+        if isinstance(one, str):
             checks = with_findings((), findings[name])
-            verdict = decide(name, checks) if checks else Verdict(name, "not run", one.why)
-            verdicts.insert(0 if name == WRITTEN else len(verdicts), replace(verdict, reason=one.why))
+            verdict = decide(name, checks) if checks else Verdict(name, "not run", one)
+            verdicts.insert(0 if name == WRITTEN else len(verdicts), replace(verdict, reason=one))
     return replace(report, verdicts=tuple(verdicts))

@@ -14,12 +14,15 @@ import time
 import uuid
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from mpslint.verify import keeper
 
+Given = TypeVar("Given")
+Made = TypeVar("Made")
 MARK = "MPSLINT_RUN"
 KEPT_OUTPUT = 64 * 1024
 GRACE = 2.0
@@ -131,6 +134,12 @@ def stopping_runs() -> Iterator[None]:
     except BaseException:
         ENDING.set()
         raise
+
+
+def at_once(work: Callable[[Given], Made], given: Sequence[Given]) -> list[Made]:
+    """Return what some work makes of each thing given, of two at a time where there are two cores."""
+    with ThreadPoolExecutor(max_workers=min(2, os.cpu_count() or 1)) as pool, stopping_runs():
+        return list(pool.map(work, given))
 
 
 class _Keeper:

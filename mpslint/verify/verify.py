@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -18,7 +16,7 @@ from mpslint.verify.calibrations import keep_run
 from mpslint.verify.generate import in_force, script_of
 from mpslint.verify.job import STANDING, Aim, Backend, Job
 from mpslint.verify.outcome import Check, RunResult
-from mpslint.verify.process import ChildLimits, stopping_runs
+from mpslint.verify.process import ChildLimits, at_once
 from mpslint.verify.record import from_data
 from mpslint.verify.report import VerifyReport
 from mpslint.verify.script import ScriptOptions, run_own
@@ -51,8 +49,7 @@ def verify_specs(before: RunSpec, after: RunSpec | None, options: VerifyOptions,
     start = time.monotonic()
     is_same = after is not None and replace(after, name=before.name) == before
     specs = [before] if after is None or is_same else [before, after]
-    with ThreadPoolExecutor(max_workers=max(1, min(2, os.cpu_count() or 1))) as pool, stopping_runs():
-        done = list(pool.map(lambda spec: _judged(spec, options, progress), specs))
+    done = at_once(lambda spec: _judged(spec, options, progress), specs)
     if after is not None and is_same:
         done.append((replace(done[0][0], name=after.name), done[0][1]))
     return VerifyReport(
