@@ -76,7 +76,7 @@ def _tell_the_end(ended: CommandEnd, watcher: Watcher, script: Script, words: tu
     """Print what the run came to, with the diagnosis of its error, and write its page."""
     import shlex
 
-    from mpslint.report.run_ending import UNKNOWN, ending_text, print_ending, told_of_signal
+    from mpslint.report.run_ending import ending_text, print_ending, told_of_signal, told_of_unknown
 
     observed = ended.observed
     summary = watcher.summary(observed) if observed.steps else "no optimizer step was seen"
@@ -84,8 +84,8 @@ def _tell_the_end(ended: CommandEnd, watcher: Watcher, script: Script, words: tu
         lines.say(summary if observed.steps else f"{summary}: nothing was trained, or torch.optim wasn't used")
     if observed.steps and observed.device == "mps" and script.path(observed) is not None:
         _keep(observed, str(script.path(observed)))
-    if ended.exit_code and observed.error and not print_ending(observed, script, words) and observed.device == "mps":
-        lines.say(f"warning: {UNKNOWN}")
+    if ended.exit_code and observed.error and not print_ending(observed, script, words):
+        lines.say(f"warning: {told_of_unknown(observed, script)}")
     told = told_of_signal(ended.signal, observed)
     if told and not observed.error:
         lines.say(f"warning: {told}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import re
 import shlex
 import signal
 import sys
@@ -28,7 +29,7 @@ from mpslint.settings.vocabulary import load_vocabulary
 
 IN_NOTEBOOK = "%mpslint fix"
 PLAIN_WIDTH = 110
-UNKNOWN = "the error above isn't one that mpslint knows from MPS."
+_RAISED = re.compile(r"^([\w.]+)(?::|$)", re.MULTILINE)
 
 
 def diagnosis_of(observed: Observed, script: Script) -> tuple[Diagnosis, list[Source]] | None:
@@ -103,6 +104,12 @@ def _is_newer(upgrade: VersionRange, observed: Observed) -> bool:
     version = parse_version(observed.torch.partition("+")[0]) if observed.torch else None
     here = {"torch": version} if version is not None else {}
     return bool(upgrade.terms) and set(upgrade.packages) <= set(here) and not upgrade.matches(here)
+
+
+def told_of_unknown(observed: Observed, script: Script) -> str:
+    """Return that the error which ended a run isn't one of MPS, with what check finds in the line that raised it."""
+    kinds: list[str] = _RAISED.findall(observed.error)
+    return f"{kinds[-1] if kinds else 'the error above'} isn't an error that mpslint knows from MPS{script.at_error(observed)}"
 
 
 def told_of_signal(number: int, observed: Observed) -> str:

@@ -31,6 +31,11 @@ class Values:
     loss: float | None
     has_finite_loss: bool
     has_finite_gradients: bool
+    wrong: str = ""
+    """The first weight whose gradient isn't finite."""
+    file: str = ""
+    line: int = 0
+    """The line of the user's that made the gradients."""
 
 
 @dataclass(slots=True)
@@ -56,6 +61,8 @@ class Observed:
     torch: str = ""
     script: str = ""
     """The file that the process runs, '' where it doesn't say."""
+    planned: int = 0
+    """Optimizer steps that a trainer means to take; 0 where none says."""
     dtypes: tuple[str, ...] = ()
     """Of the parameters that are trained."""
     computed: dict[str, int] = field(default_factory=dict)
@@ -80,6 +87,8 @@ class Observed:
         elif kind == "begin":
             self.device, self.has_mps, self.recommended, self.torch = rest[:4]
             self.dtypes, self.script = tuple(rest[4]), rest[5]
+        elif kind == "planned":
+            self.planned = rest[0]
         elif kind == "fallback":
             self.fallbacks.setdefault(rest[0], CpuOperator(*rest))
         elif kind == "cost":

@@ -72,6 +72,8 @@ class Looks:
         self._dtypes: Counter[str] | None = None
         self._timing: Any = None
         self._timings = 0
+        self._model: Any = None
+        self.differentiated_at: tuple[str, int] = ("", 0)
         self._original = torch.Tensor.backward
         self.resume()
 
@@ -79,6 +81,7 @@ class Looks:
         """Take what an optimizer trains as the training from now on."""
         self._trained = {id(parameter) for group in optimizer.param_groups for parameter in group["params"]}
         self._is_trained.clear()
+        self._model = None
         before_saving = getattr(optimizer, "register_state_dict_pre_hook", None)
         if before_saving is not None:
             before_saving(lambda _: self._mark("checkpoint"))
@@ -112,6 +115,7 @@ class Looks:
         """Keep a loss that is about to be differentiated where its value is looked at; the next batch follows it."""
         if self._is_due and len(self._losses) < MOST_LOSSES:
             self._losses.append(loss.detach())
+            self.differentiated_at = self.own_line()
         if self._dtypes is not None:
             self._dtypes += _computed_in(loss)
         self._arm()
@@ -128,7 +132,17 @@ class Looks:
             ends = [len(losses) - 1] if losses else [0]
             told = torch.stack([values[ends[0]], finite[: len(losses)].all().float(), finite[len(losses) :].all().float()]).tolist()
             loss = told[0] if losses and told[0] - told[0] == 0 else None
-            self.tell("values", count, loss, bool(told[1]), bool(told[2]))
+            self.tell("values", count, loss, bool(told[1]), bool(told[2]), *self._first_wrong(optimizer, finite[len(losses) :].tolist()))
+
+    def _first_wrong(self, optimizer: Any, finite: list[bool]) -> tuple[str, str, int]:
+        """Return the name of the first weight whose gradient isn't finite, and the file and line of the user's that made the gradients."""
+        if all(finite):
+            return "", "", 0
+        weights = [p for group in optimizer.param_groups for p in group["params"] if p.grad is not None and not p.grad.is_sparse]
+        wrong = weights[finite.index(False)]
+        model = self._model() if self._model is not None else None
+        names = (name for name, one in model.named_parameters() if one is wrong) if model is not None else iter(())
+        return next(names, f"a weight of shape {'x'.join(map(str, wrong.shape))}"), *self.differentiated_at
 
     def _arm(self) -> None:
         """Have the next module that is called shown, which is the outermost one of a model; not where others hook all modules."""
@@ -153,6 +167,8 @@ class Looks:
     def _called(self, module: Any, given: Any, named: Any) -> None:
         """Count the shapes that a module is called with, and tell whether it is called for evaluation or generation."""
         if torch.is_grad_enabled():
+            if self._model is None and self._trains(module):
+                self._model = weakref.ref(module)
             self.shapes.add(tuple(_shapes((*given, *named.values()))))
         elif self._trains(module):
             self._mark("generation" if _is_generating() else "evaluation")

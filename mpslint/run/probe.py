@@ -9,6 +9,7 @@ is in the user's tracebacks.
 from __future__ import annotations
 
 import atexit
+import contextlib
 import importlib.abc
 import importlib.util
 import json
@@ -202,6 +203,7 @@ class Probe:
         dtypes = sorted({str(parameter.dtype).removeprefix("torch.") for parameter in parameters})
         script = str(getattr(sys.modules.get("__main__"), "__file__", None) or "")
         self.tell("begin", device, has_mps, limit, str(torch.__version__), dtypes, script)
+        self.tell("planned", _planned_steps())
         if self.looks is None:
             self.looks = _sibling("looks").Looks(self.tell, own_line, device)
             self.looks.has_fallbacks |= bool(self.fallbacks)
@@ -239,6 +241,18 @@ def _sibling(name: str) -> Any:
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+def _planned_steps() -> int:
+    """Return how many optimizer steps the trainer means to take that called the optimizer; 0 where none says."""
+    frame: Any = sys._getframe(1)
+    while frame is not None:
+        with contextlib.suppress(Exception):  # an object of the user's may answer with anything
+            planned = frame.f_locals["self"].state.max_steps
+            if isinstance(planned, int) and planned > 0:
+                return planned
+        frame = frame.f_back
+    return 0
 
 
 def _device_of(parameters: Any) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -11,12 +12,14 @@ from mpslint.diagnose.catalogue import catalogue
 from mpslint.run.events import Observed
 from mpslint.run.watcher import shown_path
 from mpslint.session.session import FileResult, Options, check_file
-from mpslint.session.view import view
+from mpslint.session.view import ShownFinding, view
 from mpslint.settings.plan import TrainingPlan
 from mpslint.settings.setting import Setting
 from mpslint.settings.translate import DTYPES
 from mpslint.source.document import Kind
 from mpslint.source.files import STANDARD_INPUT, FoundFile, find_files
+
+_FRAME = re.compile(r'^  File "(.+)", line (\d+)', re.MULTILINE)
 
 
 def script_of(words: Sequence[str]) -> str | None:
@@ -73,6 +76,15 @@ class Script:
         result = self.checked(observed)
         rules = catalogue().verdicts[verdict].rules
         found = sorted((one for one in view(result).findings if one.rule in rules), key=lambda one: rules.index(one.rule)) if result else []
+        return self._told(observed, found)
+
+    def at_error(self, observed: Observed) -> str:
+        """Return the same of what check finds in the line of the script where the error was raised that ended the run."""
+        result, path = self.checked(observed), str(self.path(observed))
+        lines = [int(line) for file, line in _FRAME.findall(observed.error) if shown_path(file) == path]
+        return self._told(observed, [one for one in view(result).findings if one.line == lines[-1]] if result and lines else [])
+
+    def _told(self, observed: Observed, found: Sequence[ShownFinding]) -> str:
         if not found:
             return ""
         place = found[0].place

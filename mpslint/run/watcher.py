@@ -70,7 +70,7 @@ class Watcher:
                 self.once(f"cost {one.operator}", f"warning: {one.operator} takes {one.seconds * 1000:.1f} ms a step on the CPU ({calls})")
         if observed.not_finite is not None:
             fine = max((one.step for one in observed.values if one.step < observed.not_finite.step), default=0)
-            self.once("values", f"warning: {_not_finite(observed.not_finite, fine)}")
+            self.once("values", f"warning: {_not_finite(observed, observed.not_finite, fine)}")
         if observed.computed and "dtypes" not in self.told:
             self.told.add("dtypes")
             for sentence in self.missed(observed):
@@ -107,7 +107,7 @@ class Watcher:
                 continue
             last = observed.steps[-1]
             steps_left = max(0.0, (limit - (last.driver or 0)) / trend.slope)  # live memory is part of the driver's
-            if steps_left <= HORIZON:
+            if steps_left <= (observed.planned - last.number if observed.planned else HORIZON):
                 left = _duration(steps_left * seconds_a_step(observed.steps))
                 self.once(
                     "growth",
@@ -120,9 +120,11 @@ class Watcher:
         """Return the state of the run in one line."""
         last = observed.steps[-1]
         pace = seconds_a_step(observed.steps)
-        parts = [f"step {last.number:,}"]
+        parts = [f"step {last.number:,}{f' of {observed.planned:,}' if observed.planned else ''}"]
         if pace:
             parts.append(f"{1 / pace:.2f} steps/s" if pace < 1 else f"{pace:.2f} s a step")
+        if pace and observed.planned > last.number:
+            parts.append(f"{_duration((observed.planned - last.number) * pace)} left")
         if last.driver is not None and last.live is not None:
             limit = limit_of(observed)
             parts.append(f"{observed.device} {gib(last.driver)}{f' of {gib(limit)}' if limit else ''} ({gib(last.live)} live)")
@@ -181,12 +183,16 @@ def trend_of(observed: Observed, name: str) -> Trend | None:
     return replace(trend, slope=trend.slope / observed.keeps_each)
 
 
-def _not_finite(found: Values, fine: int) -> str:
+def _not_finite(observed: Observed, found: Values, fine: int) -> str:
     """Return what is NaN or infinite, and since when; `fine` is the step of the look before, 0 where there was none."""
     both = [name for name, is_fine in (("the loss", found.has_finite_loss), ("gradients", found.has_finite_gradients)) if not is_fine]
     verb = "is" if both == ["the loss"] else "are"
     since = f", and {'was' if verb == 'is' else 'were'}n't at step {fine}" if fine else ""
-    return f"{' and '.join(both)} {verb} NaN or infinite at step {found.step}{since} (every 50th step is looked at)"
+    halves = ", ".join(f"{count} layers" for dtype, count in observed.computed.items() if dtype == "float16")
+    cause = " the trained weights are float16," if "float16" in observed.dtypes else f" {halves} compute in float16," if halves else ""
+    first = f"; first in {found.wrong}, by the backward pass at {shown_path(found.file)}:{found.line}" if found.wrong and found.file else ""
+    likely = f"; likely because{cause} which overflows above 65,504" if cause else ""
+    return f"{' and '.join(both)} {verb} NaN or infinite at step {found.step}{since} (every 50th step is looked at){first}{likely}"
 
 
 def _duration(seconds: float) -> str:

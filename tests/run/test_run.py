@@ -105,6 +105,7 @@ def test_a_fallback_and_gradients_that_are_not_finite_are_told_once(leaking: tup
     assert done.stderr.count("warning: aten::cumsum runs on the CPU because MPS doesn't support it, called at train.py:") == 1
     assert len(re.findall(r"warning: aten::cumsum takes [\d.]+ ms a step on the CPU \(1 call\)", done.stderr)) == 1
     assert done.stderr.count("warning: the loss and gradients are NaN or infinite at step 100, and weren't at step 50") == 1
+    assert re.search(r"looked at\); first in weight, by the backward pass at train\.py:\d+\n", done.stderr)
 
 
 def test_the_error_is_diagnosed_behind_its_traceback(leaking: tuple[Path, subprocess.CompletedProcess[str]]) -> None:
@@ -288,6 +289,37 @@ def test_a_dtype_that_is_asked_for_and_missed_is_told(tmp_path: Path) -> None:
 
     assert done.stderr.count(said) == 1
     assert done.stderr.count("is asked for") == 1
+
+
+TRAINER = """
+import time
+import torch
+from types import SimpleNamespace
+
+
+class Trainer:
+    def __init__(self, model):
+        self.model, self.state = model, SimpleNamespace(max_steps=400)
+
+    def train(self):
+        optimizer = torch.optim.AdamW(self.model.parameters())
+        for step in range(30):
+            self.model(torch.ones(2, 8)).mean().backward()
+            optimizer.step()
+            time.sleep(0.05)
+
+
+Trainer(torch.nn.Linear(8, 1)).train()
+torch.ones({}["learning_rate"], 3).to("cuda")
+"""
+
+
+def test_the_rest_of_a_run_and_an_error_of_no_mac_are_told(tmp_path: Path) -> None:
+    """How many steps its trainer means to take; an exception that MPS has no part in, with what check finds in its line."""
+    done = run(tmp_path, TRAINER, "--every", "1", "train.py")
+
+    assert re.search(r"step \d+ of 400, .* left", done.stderr)
+    assert "warning: KeyError isn't an error that mpslint knows from MPS; train.py:20 MPS501: " in done.stderr
 
 
 def test_a_module_is_run_and_its_file_checked(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from mpslint.report.run_ending import told_of_signal
-from mpslint.run.events import MOST_STEPS, EventFolder, Observed, Step
+from mpslint.run.events import MOST_STEPS, EventFolder, Observed, Step, Values
 from mpslint.run.table import StepTable
 from mpslint.run.watcher import Watcher, limit_of, seconds_a_step, trend_of
 
@@ -51,6 +51,25 @@ def test_swap_and_many_shapes_are_told_once_with_the_finding_of_check() -> None:
         "warning: 250 different batch shapes in 250 steps; MPS keeps buffers and graphs for each; train.py:4 MPS301: padded",
         "warning: 3.00 GiB went into swap since the run began",
     ]
+
+
+def test_values_that_are_not_finite_have_a_likely_cause() -> None:
+    """The first weight, the line that made its gradient, and half precision."""
+    run = Observed(computed={"float16": 3, "float32": 1})
+    run.values.append(Values(50, None, True, False, "head.weight", "train.py", 12))
+
+    assert said_of(run) == [
+        "warning: gradients are NaN or infinite at step 50 (every 50th step is looked at); first in head.weight, by the backward pass at "
+        "train.py:12; likely because 3 layers compute in float16, which overflows above 65,504"
+    ]
+
+
+def test_growth_that_the_run_ends_before_is_silent() -> None:
+    """Where a trainer says how many steps it takes."""
+    run = observed([2**30 + number * 2**25 for number in range(60)])
+    run.planned = 100
+
+    assert said_of(run) == []
 
 
 def test_a_model_that_is_left_on_the_cpu_is_told() -> None:
