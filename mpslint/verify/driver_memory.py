@@ -29,14 +29,13 @@ def check_driver(
     top = max(max(driver), result.driver_peak)
     growth = max(driver) - driver[min(1, len(driver) - 1)]
     on_a_mac = range_on_a_mac(result)
+    numbers = (("after step 1", driver[0]), ("highest after a step", max(driver)), ("highest within a step", top))
+    known = [Backing(f"{predicted}driver memory, {when}", size(count)) for when, count in numbers]
     evidence = (
-        Backing(f"{predicted}driver memory after step 1", size(driver[0])),
-        Backing(f"{predicted}driver memory, highest after a step", size(max(driver))),
-        Backing(f"{predicted}driver memory, highest within a step", size(top)),
+        *([Backing("driver memory on a Mac", on_a_mac)] if on_a_mac else known),
         Backing("highest live memory", size(live)),
         Backing(f"recommended on a {machine.memory_gb} GB Mac", size(bounds.recommended)),
         *_by_graphs(result),
-        *([Backing("on a Mac", on_a_mac)] if on_a_mac else []),
     )
     churned = growth > max(FLOOR, SHARE * live) and max(driver) > GROWN * live
     cause = (

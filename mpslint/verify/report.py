@@ -10,6 +10,13 @@ from mpslint.verify.reading import FileReading
 from mpslint.verify.record import to_data
 from mpslint.verify.spec import VerifiedMac
 
+WORDS = {
+    "driver memory": "all that Metal holds for the process: live tensors, and buffers and compiled graphs that PyTorch keeps",
+    "live memory": "the tensors that are alive",
+    "compiled graphs": "what PyTorch compiles for Metal, once for each operator and shape, and keeps",
+}
+"""What checks are about, explained where a reader first meets it."""
+
 
 @dataclass(frozen=True, slots=True)
 class VerifyReport:
@@ -61,6 +68,12 @@ class VerifyReport:
             said = f"emulated for torch {self.machine.torch}, not measured: memory and operators are predictions.{values}{built}"
             return f"{said} {self.tools}" if self.tools else said
         return f"values computed on the CPU; memory of MPS not measured. {self.tools}".rstrip() if backends else "nothing was run"
+
+    @property
+    def words(self) -> list[str]:
+        """Return what the words mean that the checks use."""
+        used = {check.name for verdict in self.verdicts for check in verdict.checks}
+        return [f"{word}: {meaning}" for word, meaning in WORDS.items() if word in used]
 
     @property
     def tools(self) -> str:

@@ -75,6 +75,7 @@ def _print_reading(report: VerifyReport, console: Console) -> None:
     assumed = report.reading.assumptions if report.reading is not None else ()
     rows = [("run", report.reading.run), ("for", report.reading.target)] if report.reading is not None else []
     rows += [("fits", report.reading.fits)] if report.reading is not None and report.reading.fits else []
+    rows += [("" if number else "words", line) for number, line in enumerate(report.words)]
     labels = [*rows, *(("assumed" if number == 0 else "", line) for number, line in enumerate(assumed))]
     for label, line in labels:
         _print_entry(console, label, "dim", Text(line, style="dim"))

@@ -137,7 +137,7 @@ def test_a_small_run_is_given_as_a_range() -> None:
     checks = check_run(RunResult("run", "emulated", steps, driver_peak=40 * MB), VerifiedMac("2.12", 16), None, 100)
     shown = {item.label: item.value for check in checks for item in check.evidence}
 
-    assert shown["on a Mac"] == "between 26.0 MiB and 1.1 GiB"
+    assert shown["driver memory on a Mac"] == "between 26.0 MiB and 1.1 GiB"
 
 
 def test_every_public_report_has_its_run_and_its_row() -> None:

@@ -59,3 +59,13 @@ def test_a_run_on_the_cpu_that_did_not_get_there_clears_nothing() -> None:
     assert "on the CPU the code goes on" in doubt_of(missing, RunResult("train.py", "cpu", ten))
     assert "the run on the CPU was ended before" in doubt_of(odd, RunResult("train.py", "cpu", one))
     assert "on the CPU the code goes on" in doubt_of(odd, RunResult("train.py", "cpu", ten))
+
+
+def test_words_are_explained_where_they_first_stand() -> None:
+    """Before the checks that use them, and only those."""
+    checks = (Check("driver memory", "pass", "it reaches 2 GiB"), Check("fits", "pass", "ok"))
+    run = RunResult("as written", "emulated", (StepRecord(1, live=1, peak=1, driver=1, new_graph_keys=1),))
+    text = printed(VerifyReport("train.py", VerifiedMac(), (run,), (Verdict("as written", "pass", "", checks),)))
+
+    assert text.index("words         driver memory: all that Metal holds") < text.index("driver memory: it reaches")
+    assert "compiled graphs: what" not in text
