@@ -142,6 +142,10 @@ class RunResult:
     """In what the weights are kept, where that was worked out."""
     moved: bool | None = None
     """Whether at least one trained parameter changed its value; None where values are not known."""
+    wrong: str = ""
+    """The first weight whose gradient was not finite, in words, where values are known."""
+    loss_line: str = ""
+    """Where the first loss was differentiated that was not finite."""
     untaken: str = ""
     """Which weights get gradients that no optimizer takes, in words."""
     optimizer_line: str = ""

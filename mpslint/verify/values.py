@@ -12,11 +12,13 @@ def alone(run: RunResult) -> Check:
     losses = [record.loss for record in run.steps if record.what == "train" and record.loss is not None]
     evidence = (Backing("losses", ", ".join(f"{loss:.4f}" for loss in losses[:8])),)
     bad = next((place for place, loss in enumerate(losses, start=1) if not math.isfinite(loss)), None)
+    half = f"; the weights train in {run.weights_dtype}, which overflows above 65,504" if run.weights_dtype == "float16" else ""
+    first = f"; the first gradient that isn't finite is that of {run.wrong}{half}" if run.wrong else half
     if bad is not None:
-        return Check("values", "fail", f"the loss is {losses[bad - 1]} at step {bad}", evidence, bad)
+        return Check("values", "fail", f"the loss is {losses[bad - 1]} at step {bad}{first}", evidence, bad, run.loss_line)
     lost = next((record.step for record in run.steps if record.gradient_norm is not None and not math.isfinite(record.gradient_norm)), None)
     if lost is not None:
-        return Check("values", "fail", f"the gradient is not finite at step {lost}", evidence, lost)
+        return Check("values", "fail", f"the gradient is not finite at step {lost}{first}", evidence, lost, run.optimizer_line)
     if run.moved is False:
         why = "is 0" if run.learning_rate == 0 else "is too small, or nothing is trained"
         return Check("values", "fail", f"no weight changes its value: the learning rate {why}", evidence, line=run.optimizer_line)

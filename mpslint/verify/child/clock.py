@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 import weakref
 from collections import Counter
@@ -14,6 +15,7 @@ from mpslint.verify.child.conductor import Conductor
 from mpslint.verify.child.device import Gauge
 from mpslint.verify.child.feed import Feed, shapes_text
 from mpslint.verify.child.installed import resident
+from mpslint.verify.child.optimizers import name_of
 from mpslint.verify.emulator.allocator import AllocatorModel
 from mpslint.verify.emulator.keys import GraphCache
 from mpslint.verify.emulator.memory import LiveMemory
@@ -62,6 +64,8 @@ class Clock:
     """How many steps had run when the pass over the data in hand began."""
     losses: list[float] = field(default_factory=list)
     norm: float | None = None
+    wrong: str = ""
+    """The first weight whose gradient isn't finite."""
     stopped: str = ""
     leave: Callable[[], None] = lambda: None
     """Ends the process with what was seen, for code that goes on although it was told to stop."""
@@ -125,6 +129,9 @@ class Clock:
         self.stop_when_enough()
         if self.memory is None:
             self.norm = gradient_norm(optimizer)
+            if not self.wrong and not math.isfinite(self.norm or 0.0):
+                weights = [weight for group in optimizer.param_groups for weight in group["params"] if weight.grad is not None]
+                self.wrong = next((name_of(weight) for weight in weights if not torch.isfinite(weight.grad).all()), "")
 
     def stop_when_enough(self) -> None:
         """End the user's code if it has taken enough steps."""

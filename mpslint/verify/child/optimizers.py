@@ -55,11 +55,22 @@ class Optimizers:
             own = {id(weight) for group in optimizer.param_groups for weight in group["params"]}
             line = made if own & taken or not line else line
             taken |= own
-        modules = [one for one in gc.get_objects() if issubclass(type(one), torch.nn.Module)]  # isinstance() runs code of deprecated names
-        inner = {id(child) for one in modules for child in one.children()}
-        for one in modules:
+        for one in models():
             weights = [weight for weight in one.parameters() if weight.requires_grad and weight.grad is not None]
-            if weights and id(one) not in inner and not any(id(weight) in taken for weight in weights):
+            if weights and not any(id(weight) in taken for weight in weights):
                 count = f"{len(weights)} weight tensor{'s' if len(weights) > 1 else ''}"
                 return f"{count} of {type(one).__name__} get gradients that no optimizer takes", line
         return "", ""
+
+
+def models() -> list[torch.nn.Module]:
+    """Return the modules that are alive and in no other module."""
+    modules = [one for one in gc.get_objects() if issubclass(type(one), torch.nn.Module)]  # isinstance() runs code of deprecated names
+    inner = {id(child) for one in modules for child in one.children()}
+    return [one for one in modules if id(one) not in inner]
+
+
+def name_of(weight: torch.Tensor) -> str:
+    """Return what the model that has a weight calls it, with its class; its shape where no model has it."""
+    found = (f"{name} of {type(one).__name__}" for one in models() for name, other in one.named_parameters() if other is weight)
+    return next(found, f"a weight of shape {'x'.join(map(str, weight.shape))}")

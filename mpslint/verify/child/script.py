@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import linecache
+import math
 import os
 import sys
 import time
@@ -98,7 +99,7 @@ class Stage:
         self.clock.meter = Meter(0.0, falls_back=self.coverage.falls_back) if self.script.aim == "work" else None
         self.mode: Any = None
         self.checkpoints = Checkpoints()
-        self.failure = self.failure_line = self.stopped = ""
+        self.failure = self.failure_line = self.stopped = self.loss_line = ""
         self.is_raised_on_mps = False
         self.out_of_memory = 0
         self.started = time.perf_counter()
@@ -212,6 +213,8 @@ class Stage:
         """Keep the value of what backward() is called on."""
         if isinstance(loss, torch.Tensor) and loss.numel() == 1:
             self.clock.losses.append(float(loss.detach()))
+            if not self.loss_line and not math.isfinite(self.clock.losses[-1]):
+                self.loss_line = self.coverage.user_line()
 
     def run(self) -> None:
         """Run the user's code to its end, to its bounds, or to its exception."""
@@ -357,6 +360,8 @@ class Stage:
             versions=versions(),
             seconds=seconds,
             moved=self.clock.moved,
+            wrong=self.clock.wrong,
+            loss_line=self.loss_line,
             untaken=self.optimizers.untaken[0],
             optimizer_line=self.optimizers.untaken[1] or self.optimizers.line_of(self.clock.optimizer),
             learning_rate=self.clock.learning_rate,

@@ -1,4 +1,4 @@
-# verify: fail; check: values; says: the loss; values: yes
+# verify: fail; check: values; says: the first gradient that isn't finite is that of 0.weight of Sequential; values: yes
 from __future__ import annotations
 
 import torch
