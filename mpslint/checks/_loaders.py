@@ -98,10 +98,13 @@ def run_in_workers(part: Class | Function) -> list[Function]:
     return [one for one in found if isinstance(one, Function)]
 
 
-def pickled(values: Iterable[Value], keepers: Sequence[str] = ("*",), dropped: Sequence[str] = ()) -> Iterator[tuple[str, Value]]:
+def pickled(
+    values: Iterable[Value], keepers: Sequence[str] = ("*",), dropped: Sequence[str] = (), hiders: Sequence[str] = ()
+) -> Iterator[tuple[str, Value]]:
     """Yield all that pickle takes along with some values, each with the attribute that holds it, or in whose value it is; '' for none.
 
-    `keepers` are the classes of other modules (globs) that keep what they are given, but for the `dropped` arguments.
+    `keepers` are the classes of other modules (globs) that keep what they are given, but for the `dropped` arguments; `hiders` those of
+    which nothing that is read holds it.
     """
     waiting, seen, wholes = [("", value) for value in reversed(list(values))], set[int](), set[int]()
     while waiting:
@@ -114,6 +117,9 @@ def pickled(values: Iterable[Value], keepers: Sequence[str] = ("*",), dropped: S
             if id(one) not in wholes:
                 yield name, one
             parts = [(name, part) for part in inside(one)]
+            globs = [glob for glob in keepers if id(one) not in wholes or glob not in hiders]
+            if isinstance(one, (Items, DictValue)) and one.each is not None:
+                parts.append((name, one.each))
             if isinstance(one, Bound) and one.function is not None and not one.function.is_static:
                 parts = [(name, one.receiver)]
             elif isinstance(one, Instance) and cls is not None:
@@ -121,7 +127,7 @@ def pickled(values: Iterable[Value], keepers: Sequence[str] = ("*",), dropped: S
             elif isinstance(one, Instance) and one.owner is not None:  # what was read from it may hold what it was given, not itself
                 wholes.add(id(one.owner))
                 parts = [(name, one.owner)]
-            elif isinstance(one, Instance) and one.call is not None and any(fnmatch.fnmatchcase(one.name, glob) for glob in keepers):
+            elif isinstance(one, Instance) and one.call is not None and any(fnmatch.fnmatchcase(one.name, glob) for glob in globs):
                 kept = [argument for key, argument in one.call.keywords.items() if key not in dropped]
                 parts = [(name, argument.value) for argument in (*one.call.arguments, *kept)]
             waiting += reversed(parts)

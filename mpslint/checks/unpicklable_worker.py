@@ -17,8 +17,8 @@ from mpslint.source.document import Kind
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
     """Yield the workers of loaders that take a function along which pickle cannot name.
 
-    Options: `keepers`, the classes (globs) that keep what they are given; `dropped`, arguments of theirs that they do not keep; what
-    raises, by the name of what pickle doesn't take: of `handles`, and for a `function`.
+    Options: `keepers`, the classes (globs) that keep what they are given; `dropped`, arguments of theirs that they do not keep; `hiders`,
+    those of which nothing that is read holds it; what raises, by the name of what pickle doesn't take: of `handles`, and for a `function`.
     """
     if evidence.document.kind is not Kind.PYTHON:
         return
@@ -27,7 +27,7 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
         match = match_of(workers, evidence.plans[-1], evidence)
         if match is None:
             continue
-        held = [one for _, one in pickled(taken, options["keepers"], options["dropped"])]
+        held = [one for _, one in pickled(taken, options["keepers"], options["dropped"], options["hiders"])]
         function = next((one for one in held if isinstance(one, Function) and _is_local(one)), None)
         if function is not None:
             name = "a lambda" if function.name == "<lambda>" else f"{function.name}()"
@@ -37,7 +37,8 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
         handle = next((one for one in held if isinstance(one, Instance) and one.name in options["handles"]), None)
         if handle is not None and handle.call is not None:
             related = (*match.related, Related(evidence.span_of(handle.call.node), "it is opened here"))
-            values = {**match.values, "name": f"{handle.name} in the dataset", "raises": options["handles"][handle.name]}
+            name = f"{handle.name.removeprefix('builtins.')} in the dataset"
+            values = {**match.values, "name": name, "raises": options["handles"][handle.name]}
             yield dataclasses.replace(match, values=values, related=related)
 
 

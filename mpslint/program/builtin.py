@@ -127,7 +127,7 @@ def call_builtin(m: Walker, name: str, arguments: CallArguments, node: ast.Call)
         made = Instance(f"builtins.{name}", owner=next((value for value in values if isinstance(value, Instance)), None))
         loaders.of_builtin(name, values, made)
         return made
-    is_unknown = name in ("input", "open", "next", "type", "id", "any", "all", "sum")
+    is_unknown = name in ("input", "next", "type", "id", "any", "all", "sum")
     return Known(None, node) if name == "print" else UNKNOWN if is_unknown else None
 
 
