@@ -18,13 +18,14 @@ LONGEST_OPERAND = 60
 def objection_to(fixed: Evidence, written: Evidence, works: bool) -> str:
     """Return what goes wrong, or may go wrong, only in the walk of the `fixed` program, with what to change; '' for nothing.
 
-    What certainly happens comes first. Both walks are of the same syntax tree. Where the program `works` as it is written, a fix has to
-    be seen to gain something.
+    What certainly happens comes first; what isn't known counts where the fix changes the device of an operand. Both walks are of the same
+    syntax tree. Where the program `works` as it is written, a fix has to be seen to gain something.
     """
     said = platform_data("events")
     known = {(one.kind, id(one.node)) for one in written.facts.events if one.certainty is not Certainty.UNKNOWN}
-    new = [one for one in fixed.facts.events if (one.kind, id(one.node)) not in known and _counts(one, said)]
-    if new := new or list(_skipped(fixed, written)):
+    alike = {_with_places(one) for one in written.facts.events if any(operand.place for operand in one.operands)}
+    events = (one for one in fixed.facts.events if (one.kind, id(one.node)) not in known and _with_places(one) not in alike)
+    if new := [one for one in events if _counts(one, said)] or list(_skipped(fixed, written)):
         return _said(min(new, key=_order), fixed, said)
     return "" if fixed.facts.uses_gpu or not works else said["idle"][Certainty.SURE.value]
 
@@ -38,6 +39,11 @@ def _skipped(fixed: Evidence, written: Evidence) -> Iterator[TensorEvent]:
         test = written.parents.get(statement) if statement is not None and statement not in reached else None
         if isinstance(test, ast.If) and isinstance(func, ast.Attribute) and not any(one in reached for one in (*test.body, *test.orelse)):
             yield TensorEvent("skipped", call.node, (Operand(UNKNOWN, "", "", func.value),), Certainty.SURE, call.context)
+
+
+def _with_places(event: TensorEvent) -> tuple[str, int, tuple[str, ...]]:
+    """Return an event as it is again in another walk where its operands lie on the same devices."""
+    return event.kind, id(event.node), tuple(one.place for one in event.operands)
 
 
 def _counts(event: TensorEvent, said: dict[str, dict[str, str]]) -> bool:

@@ -92,3 +92,31 @@ def test_what_moves_for_cuda_only_keeps_a_fix_from_being_made(tmp_path: Path) ->
     assert [one.fix for one in left if one.fix.safety is Safety.SAFE] == []
     assert "`x` in line 11 is moved for CUDA only: move it too" in left[0].fix.summary
     assert moved[0].fix.safety is Safety.SAFE
+
+
+OTHER = """
+
+def train(loader, target):
+    accelerator = Accelerator()
+    model = accelerator.prepare(nn.Linear(4, 4))
+    for x in loader:
+        nn.functional.mse_loss(model(x.to(accelerator.device)), target).backward()
+
+
+def describe(image, device=device):
+    return nn.Linear(4, 4).to(device)(image.to(device))
+
+
+describe(torch.zeros(4))
+train(torch.zeros(3, 4), load({target}))
+"""
+
+
+def test_what_the_fix_leaves_where_it_is_speaks_not_against_it(tmp_path: Path) -> None:
+    """What meets on the GPU already, and may meet something of the CPU there, does so without the fix, too."""
+    (tmp_path / "train.py").write_text(HEAD + "from accelerate import Accelerator\n" + OTHER.format(target="1"))
+
+    fix = choice_in(tmp_path).fix
+
+    assert fix is not None
+    assert fix.safety is Safety.SAFE, fix.summary
