@@ -297,6 +297,6 @@ def _source_of(raw: str, cell: int) -> SourceText:
         return SourceText(cell, cell, (), False)
     key, start, end = value
     if raw[start] == "[":
-        literals = tuple(_items(raw, start))
+        literals = tuple(place for place in _items(raw, start) if raw[place[0]] == '"')
         return SourceText(start, end, literals, True, glue_of(key, raw[slice(*literals[0])][1:-1]) if literals else "")
     return SourceText(start, end, ((start, end),) if raw[start] == '"' else (), False)

@@ -41,7 +41,7 @@ def upgraded(raw: str, data: Any, path: str) -> Sequence[dict[str, Any]]:
 def refused(data: Any, path: str) -> ReadError:
     """Return the error that says what keeps some JSON from being a notebook of the current format."""
     try:
-        words = _demands(data, CURRENT)
+        words = _demands(data, CURRENT) if data is not None else "it is null"
     except ImportError:
         words = ""
     return ReadError(f"{path}: not a notebook: {words or 'it has no list of cells'}")
