@@ -33,18 +33,7 @@ from mpslint.program.comprehensions import comprehension
 from mpslint.program.exits import Raised, may_raise
 from mpslint.program.lists import bounds_of, iterated
 from mpslint.program.machine import Walker
-from mpslint.program.operators import (
-    combine,
-    compare,
-    is_hashable,
-    is_one_index,
-    is_short,
-    is_wide,
-    note_division,
-    own_operator,
-    united,
-    with_more,
-)
+from mpslint.program.operators import combine, compare, formatted, is_hashable, is_one_index, note_division, own_operator, united, with_more
 from mpslint.tensors import operations
 
 _LOOKING = (ast.Is, ast.IsNot, ast.In, ast.NotIn)
@@ -277,23 +266,11 @@ def _f_string(m: Walker, node: ast.JoinedStr) -> Value:
         elif isinstance(part, ast.FormattedValue):
             value = m.value(part.value)
             spec = m.value(part.format_spec) if part.format_spec is not None else Known("")
-            text = _formatted(value, part.conversion, spec)
+            text = formatted(value, part.conversion, spec)
             weak = weak or is_weak(value)
         if parts is not None:
             parts = [*parts, text] if text is not None else None
     return Known("".join(parts), node, weak) if parts is not None else _device_of_any_index(m, node)
-
-
-def _formatted(value: Value, conversion: int, spec: Value) -> str | None:
-    """Return what stands in an f-string for a value; None where that is not known."""
-    if not isinstance(value, Known) or not is_short(value.value) or not isinstance(spec, Known) or conversion not in (-1, 114, 115):
-        return None
-    if is_wide(spec.value):
-        return None
-    try:
-        return format(repr(value.value) if conversion == 114 else str(value.value) if conversion == 115 else value.value, spec.value)
-    except (TypeError, ValueError) as error:
-        raise Raised(type(error).__name__) from None
 
 
 def _device_of_any_index(m: Walker, node: ast.JoinedStr) -> Value:

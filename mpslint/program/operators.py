@@ -188,6 +188,18 @@ def is_wide(spec: str) -> bool:
     return "{" in spec or sum(letter.isdigit() for letter in spec) > LONGEST_SPEC
 
 
+def formatted(value: Value, conversion: int, spec: Value) -> str | None:
+    """Return what stands in an f-string for a value; None where that is not known."""
+    if not isinstance(value, Known) or not is_short(value.value) or not isinstance(spec, Known) or conversion not in (-1, 114, 115):
+        return None
+    if is_wide(spec.value):
+        return None
+    try:
+        return format(repr(value.value) if conversion == 114 else str(value.value) if conversion == 115 else value.value, spec.value)
+    except (TypeError, ValueError) as error:
+        raise Raised(type(error).__name__) from None
+
+
 def is_one_index(node: ast.expr) -> bool:
     """Return whether an expression names the one GPU that a run uses (`gpu`, `str(args.gpu)`), and none of several by its process."""
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and len(node.args) == 1:
