@@ -31,6 +31,8 @@ MOST_LISTED = 8
 
 def print_plans(out: Console, results: Sequence[FileResult], with_defaults: bool) -> None:
     """Print one table for each run of each file."""
+    if results and not any(one.checked or one.problem for one in results):  # no file of them names a framework
+        out.print(f"{results[0].path if len(results) == 1 else f'{len(results)} files'}: no training run that mpslint can read.")
     for result in results:
         if result.checked is None:
             continue

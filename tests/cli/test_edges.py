@@ -362,3 +362,13 @@ def test_a_name_for_standard_input_without_it_is_refused(folder: Path) -> None:
 def test_fix_says_that_there_is_nothing(tmp_path: Path) -> None:
     """As check does."""
     assert run("fix", ".", cwd=tmp_path).stderr == "mpslint: no file to fix in .\n"
+
+
+def test_plan_says_where_no_file_is_about_training(folder: Path) -> None:
+    """A file that names no framework, and a folder of such files: one line, and no silence."""
+    (folder / "other").mkdir()
+    for name in ("a.py", "b.py"):
+        (folder / "other" / name).write_text("x = 1\n")
+
+    assert run("plan", "other/a.py", cwd=folder).stdout == "other/a.py: no training run that mpslint can read.\n"
+    assert run("plan", "other", cwd=folder).stdout == "2 files: no training run that mpslint can read.\n"
