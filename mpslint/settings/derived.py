@@ -70,16 +70,12 @@ def _embedding(plan: TrainingPlan) -> Iterator[Setting]:
 
 
 def family_of(plan: TrainingPlan) -> ModelFamily | None:
-    """Return the family of the model that a run trains, by the name of its checkpoint or by the class that makes it."""
+    """Return the family of a run's model, by the name of its checkpoint, by the class that makes it, or by its tokenizer's name."""
     families = load_families()
-    for name in ("model.name", "tokenizer.name"):
-        setting = plan.get(name)
-        if setting is not None and setting.is_known and isinstance(setting.constant, str):
-            found = families.of_name(setting.constant)
-            if found is not None:
-                return found
-    classes = [name for call in plan.calls.get("model", ()) for name in call.names]
-    return next((family for name in classes if (family := families.of_class(name)) is not None), None)
+    made_by = (families.of_class(name) for call in plan.calls.get("model", ()) for name in call.names)
+    model, tokenizer = (plan.constant(name) for name in ("model.name", "tokenizer.name"))
+    own, of_tokenizer = (families.of_name(name) if isinstance(name, str) else None for name in (model, tokenizer))
+    return own or next(filter(None, made_by), None) or of_tokenizer
 
 
 def _inferred(name: str, value: Any, call: Call | None, spelling: str) -> Setting:
