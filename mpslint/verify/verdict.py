@@ -186,6 +186,8 @@ def _keeps(kept: Sequence[Kept]) -> str:
     """Return why memory grows from step to step."""
     if not kept:
         return " because tensors are kept"
+    if kept[0].holder == kept[0].source:
+        return f" because `{kept[0].holder}` at {kept[0].line} keeps more each time"
     by = f"`{kept[0].holder}` keeps" if kept[0].holder else "something keeps"
     return f" because {by} what `{kept[0].source}` at {kept[0].line} makes"
 

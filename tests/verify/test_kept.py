@@ -82,3 +82,29 @@ def test_the_peak_counts_what_the_last_step_did(tmp_path: Path) -> None:
     report = verify_script(tmp_path / "train.py", ScriptOptions(machine=VerifiedMac("2.13", 8), backend="emulated"))
     found = {check.name: check for verdict in report.verdicts for check in verdict.checks}
     assert (found["fits"].status, found["driver memory"].status) == ("fail", "fail")
+
+
+JOINED = """\
+import torch
+from torch import nn
+
+model = nn.Linear(64, 4000).to("mps")
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+seen = torch.empty(0, 4000, device="mps")
+for step in range(5000):
+    logits = model(torch.randn(256, 64, device="mps"))
+    optimizer.zero_grad()
+    logits.mean().backward()
+    optimizer.step()
+    seen = torch.cat([seen, logits.detach()])
+"""
+
+
+def test_a_tensor_that_is_joined_with_more_at_each_step_is_the_cause(tmp_path: Path) -> None:
+    """It's one tensor, a new one each time: no old one is kept."""
+    (tmp_path / "train.py").write_text(JOINED)
+    report = verify_script(tmp_path / "train.py", ScriptOptions(machine=VerifiedMac("2.15", 16), backend="emulated"))
+    (found,) = (check for verdict in report.verdicts for check in verdict.checks if check.name == "live memory")
+    assert found.status == "fail"
+    assert "because `seen = torch.cat([seen, logits.detach()])` at train.py:12 keeps more each time" in found.reason
+    assert found.line == "train.py:12"

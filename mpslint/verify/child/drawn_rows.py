@@ -203,7 +203,7 @@ def columns_read(code: Iterable[str]) -> Iterator[str]:
     written = {*table["splits"], *table["made"]}
     for text in code:
         read.update(dict.fromkeys(column for part, column in table["implied"].items() if part in text))
-        for node in ast.walk(_parsed(text)):
+        for node in ast.walk(parsed(text)):
             if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str):
                 if isinstance(node.ctx, ast.Load):
                     read.setdefault(node.slice.value)
@@ -224,7 +224,8 @@ def _texts(node: ast.expr) -> Iterator[str]:
     yield from (part.value for part in parts if isinstance(part, ast.Constant) and isinstance(part.value, str))
 
 
-def _parsed(text: str) -> ast.AST:
+def parsed(text: str) -> ast.AST:
+    """Return the syntax tree of code; an empty one of what is no Python, such as a cell with magics."""
     try:
         return ast.parse(text)
     except SyntaxError:  # said where it is run

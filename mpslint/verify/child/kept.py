@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import linecache
 import re
 import sys
@@ -13,6 +14,7 @@ from typing import Any
 
 import torch
 
+from mpslint.verify.child.drawn_rows import parsed
 from mpslint.verify.emulator.memory import LiveMemory
 from mpslint.verify.outcome import Kept
 
@@ -32,7 +34,8 @@ def kept_by_line(memory: LiveMemory, births: Sequence[int], lines: Mapping[str, 
     if len(births) < FEWEST:
         return ()
     first = int(len(births) * SHARE)
-    return _kept(memory, range(births[first], births[-2]), lines, len(births) - 2 - first, _running())
+    found = _kept(memory, range(births[first], births[-2]), lines, len(births) - 2 - first, _running())
+    return found or tuple(_joined(lines, len(births), _running()))[:MOST]
 
 
 def kept_at_the_end(memory: LiveMemory, births: Sequence[int], lines: Mapping[str, str], error: BaseException) -> tuple[Kept, ...]:
@@ -53,6 +56,21 @@ def _kept(memory: LiveMemory, made: range, lines: Mapping[str, str], steps: int,
     holder, place = _holder(lines, steps, frames)
     found = [Kept(line, size // steps, _source(line, lines), holder, place) for line, size in sizes.most_common(MOST)]
     return tuple(one for one in found if one.bytes_per_step > 0)
+
+
+def _joined(lines: Mapping[str, str], steps: int, frames: Iterable[FrameType]) -> Iterator[Kept]:
+    """Yield the tensors of the user's that are made anew of themselves and more, as by `seen = torch.cat([seen, new])`."""
+    for frame in (frame for frame in frames if frame.f_code.co_filename in lines):
+        file = frame.f_code.co_filename
+        for node in ast.walk(parsed("".join(linecache.getlines(file)))):
+            if not isinstance(node, ast.Assign) or not isinstance(node.targets[0], ast.Name):
+                continue
+            name, place = node.targets[0].id, f"{lines[file]}:{node.lineno}"
+            value = frame.f_locals.get(name, frame.f_globals.get(name))
+            given = [one for part in ast.walk(node.value) if isinstance(part, (ast.List, ast.Tuple)) for one in part.elts]
+            if isinstance(value, torch.Tensor) and value.is_meta and any(isinstance(one, ast.Name) and one.id == name for one in given):
+                source = linecache.getline(file, node.lineno).strip()
+                yield Kept(place, value.numel() * value.element_size() // steps, source, source, place)
 
 
 def _source(line: str, lines: Mapping[str, str]) -> str:
