@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TypeGuard
 
 from mpslint.core.finding import Edit, Span
@@ -60,7 +60,7 @@ def _assigned_name(node: ast.AST | None, evidence: Evidence) -> str | None:
     parent = evidence.parents.get(node) if isinstance(node, ast.Constant) else None
     if _makes_device(parent):
         parent = evidence.parents.get(parent)
-    if not isinstance(parent, ast.Assign) or id(parent) not in _module(evidence).places:
+    if not isinstance(parent, ast.Assign) or parent in evidence.parents:
         return None
     return parent.targets[0].id if len(parent.targets) == 1 and isinstance(parent.targets[0], ast.Name) else None
 
@@ -69,11 +69,10 @@ def _chosen_before(match: Match, peers: Peers, device: str, evidence: Evidence) 
     """Return the name that the module gave to a choice of device before a place, if it means nothing else there."""
     if match.node is None:
         return None
-    module = _module(evidence)
-    here = module.places[id(_statement_of(match.node, evidence))]
+    here = evidence.span_of(evidence.parents.statement_of(match.node))
     renewed = _renewed(peers, evidence)
-    for choice in module.choices:
-        if choice.place >= here:
+    for choice in _choices(evidence):
+        if evidence.span_of(choice.statement) >= here:
             return None
         if choice.device != device or (choice.is_object and not _takes_objects(match, evidence)):
             continue
@@ -94,31 +93,20 @@ class _Choice:
 
     name: str
     device: str
-    place: int
+    statement: ast.stmt
     is_object: bool
     """Whether the name is a `torch.device`, not a text."""
     is_conditional: bool
     """Whether it is CUDA only where there is CUDA."""
 
 
-@record(frozen=True, slots=True, eq=False)
-class _Module:
-    """What names mean in one program: looked for once, however many places ask."""
-
-    places: Mapping[int, int]
-    """The number of each statement of the module, by its id."""
-    choices: Sequence[_Choice]
-
-
 @functools.lru_cache(maxsize=1)
-def _module(evidence: Evidence) -> _Module:
-    """Return what names mean in a program."""
-    body = evidence.parsed.body
-    choices = [choice for place, statement in enumerate(body) if (choice := _choice_in(statement, place)) is not None]
-    return _Module({id(statement): place for place, statement in enumerate(body)}, choices)
+def _choices(evidence: Evidence) -> Sequence[_Choice]:
+    """Return the devices that the statements of a program's module give names to, in order: looked for once, however many places ask."""
+    return [choice for statement in evidence.parsed.body if (choice := _choice_in(statement)) is not None]
 
 
-def _choice_in(statement: ast.stmt, place: int) -> _Choice | None:
+def _choice_in(statement: ast.stmt) -> _Choice | None:
     """Return what device a statement gives a name to; None for one that does something else."""
     if not isinstance(statement, ast.Assign) or len(statement.targets) != 1 or not isinstance(statement.targets[0], ast.Name):
         return None
@@ -128,7 +116,7 @@ def _choice_in(statement: ast.stmt, place: int) -> _Choice | None:
     first = chosen.body if isinstance(chosen, ast.IfExp) else chosen
     if not isinstance(first, ast.Constant) or not isinstance(first.value, str):
         return None
-    return _Choice(statement.targets[0].id, _device(first.value), place, is_object, is_conditional)
+    return _Choice(statement.targets[0].id, _device(first.value), statement, is_object, is_conditional)
 
 
 def _makes_device(node: ast.AST | None) -> TypeGuard[ast.Call]:
@@ -148,17 +136,11 @@ def _takes_objects(match: Match, evidence: Evidence) -> bool:
     return isinstance(parent, ast.keyword) and parent.arg in ("device", "map_location")
 
 
-def _statement_of(node: ast.AST, evidence: Evidence) -> ast.AST:
-    """Return the module's statement that a node is in."""
-    return evidence.parents.statement_of(node)
-
-
 def _is_only_device(name: str, node: ast.AST, evidence: Evidence) -> bool:
     """Return whether a name means what the module's own choices of device made it, in every scope around a node."""
-    module = _module(evidence)
     for bound in (one for one in evidence.nodes_beside(name) if name in bound_by(one)):
         parent = evidence.parents.get(bound)
-        is_choice = isinstance(parent, ast.Assign) and id(parent) in module.places and "cuda" in ast.unparse(parent.value)
+        is_choice = isinstance(parent, ast.Assign) and parent not in evidence.parents and "cuda" in ast.unparse(parent.value)
         scope = evidence.above(bound, _SCOPES)
         if not is_choice and (scope is None or evidence.span_of(node) in evidence.span_of(scope)):
             return False
@@ -182,10 +164,10 @@ def _definition(line: str, places: Sequence[Match], evidence: Evidence) -> tuple
     if first is None or first.node is None:
         return None
     newline = evidence.document.newline_at(first.span.start)
-    above = evidence.parsed.body[: evidence.parsed.body.index(_statement_of(first.node, evidence))]  # type: ignore[arg-type]
+    above = evidence.parsed.body[: evidence.parsed.body.index(evidence.parents.statement_of(first.node))]  # type: ignore[arg-type]
     imports = [s for s in above if isinstance(s, (ast.Import, ast.ImportFrom)) and getattr(s, "module", "") != "__future__"]
     if not imports:
-        start = _line_start(_statement_of(first.node, evidence), evidence)
+        start = _line_start(evidence.parents.statement_of(first.node), evidence)
         return None if start is None else (Edit(Span(start, start), f"import torch{newline}{newline}{line}{newline}{newline}"),)
     last = _block_end(above, next((s for s in imports if _imports_torch(s)), imports[0]), evidence)
     written = last_variable(evidence, above[above.index(last) :], "torch")

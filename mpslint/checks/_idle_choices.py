@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from mpslint.checks._uses import FUNCTIONS, is_never_taken, is_used, uses_of
+from mpslint.checks._uses import FUNCTIONS, call_given, is_never_taken, is_used, uses_of
 from mpslint.facts.values import Function, Instance, Items, Mapping, Value, alternatives_of, made_from
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.translate import bound_arguments
@@ -28,13 +28,7 @@ def _is_moved_again(node: ast.AST, evidence: Evidence) -> bool:
     collators = {one.node for one in collating if isinstance(one, Function)}
     moves = {id(call.node): call.receiver for call in whole.facts.calls if call.method == "to"}
     others = [use for use in uses or () if whole.above(use, FUNCTIONS) not in collators]
-    return bool(uses and models) and all(id(moves.get(id(_call_of(use, whole)))) in models for use in others)
-
-
-def _call_of(use: ast.AST, evidence: Evidence) -> ast.AST | None:
-    """Return the call that an expression is an argument of."""
-    above = evidence.parents.get(use)
-    return evidence.parents.get(above) if isinstance(above, ast.keyword) else above
+    return bool(uses and models) and all(id(moves.get(id(call_given(use, whole)))) in models for use in others)
 
 
 def _is_of_states(node: ast.AST, evidence: Evidence) -> bool:

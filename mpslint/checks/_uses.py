@@ -110,6 +110,13 @@ def device_made(node: ast.AST, evidence: Evidence) -> tuple[ast.AST, ast.AST | N
     return made, parent
 
 
+def call_given(use: ast.AST, evidence: Evidence) -> ast.Call | None:
+    """Return the call that an expression is an argument of; None for another expression."""
+    above = evidence.parents.get(use)
+    above = evidence.parents.get(above) if isinstance(above, ast.keyword) else above
+    return above if isinstance(above, ast.Call) and above.func is not use else None
+
+
 def _is_looked_up_in_vain(made: ast.AST, call: ast.AST | None, evidence: Evidence) -> bool:
     """Return whether a device is the default of a lookup that gives something else: a file says `device: cpu`."""
     if not isinstance(call, ast.Call) or called_name(call) not in LOOKS_UP or made not in call.args[1:]:

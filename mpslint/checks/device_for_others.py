@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from mpslint.checks._uses import uses_of
+from mpslint.checks._uses import call_given, uses_of
 from mpslint.checks._written import plain_text
 from mpslint.core.knowledge import platform_data
 from mpslint.facts.values import Instance
@@ -27,7 +27,7 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
     given: dict[str, list[str]] = {}
     for choice in choices:  # a notebook chooses anew in each part, by the same name
         uses = uses_of(choice.node, whole)
-        given.setdefault(_name_of(choice.node, whole), []).extend(names.get(id(_call_above(use, whole)), "") for use in uses or ())
+        given.setdefault(_name_of(choice.node, whole), []).extend(names.get(id(call_given(use, whole)), "") for use in uses or ())
     for choice in choices:
         called = given[_name_of(choice.node, whole)]
         if called and all(_is_unknown(name, whole) for name in called):
@@ -39,13 +39,6 @@ def _name_of(choice: ast.AST, evidence: Evidence) -> str:
     statement = evidence.above(choice, (ast.stmt,))
     target = plain_text(statement.targets[0]) if isinstance(statement, ast.Assign) else ""
     return target or str(evidence.span_of(choice))
-
-
-def _call_above(use: ast.AST, evidence: Evidence) -> ast.AST | None:
-    """Return the call of which an expression is an argument; None for another expression."""
-    above = evidence.parents.get(use)
-    above = evidence.parents.get(above) if isinstance(above, ast.keyword) else above
-    return above if isinstance(above, ast.Call) and above.func is not use else None
 
 
 def _is_unknown(name: str, evidence: Evidence) -> bool:

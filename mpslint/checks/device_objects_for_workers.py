@@ -7,15 +7,17 @@ import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from mpslint.checks._loaders import TAKEN, moved_to_gpu, pickled, with_workers
+from mpslint.checks._loaders import TAKEN, pickled, with_workers
 from mpslint.core.finding import Related
 from mpslint.core.record import record
 from mpslint.core.versions import VersionRange
-from mpslint.facts.values import Call, Instance, Known, Value
+from mpslint.facts.values import Call, Instance, Value, origin_of
 from mpslint.program.hooks import loader_makers
 from mpslint.program.platform import load_platform
 from mpslint.rule.judge import Match, match_of
 from mpslint.settings.evidence import Evidence
+from mpslint.tensors.kinds import load_kinds
+from mpslint.tensors.traits import PLACE, devices_of, joined_trait
 
 
 @record(frozen=True)
@@ -36,26 +38,22 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
     Options: `carriers`, the classes whose objects hold the model once a Trainer asks them for loaders, with what they hold it by;
     `accelerators`, the words by which a Trainer uses the Mac's GPU, and `chosen`, the versions in which one does that is told nothing.
     """
-    moved = [call for call in moved_to_gpu(evidence) if isinstance(call.receiver, Instance) and not call.context.guards]
-    placed = {id(call.receiver): call for call in moved}
-    for call in evidence.facts.calls:
-        if _takes_back(call):
-            placed.pop(id(call.receiver), None)
     asked = list(_asked(evidence, options))
-    for loader, workers, arguments in with_workers(evidence) if placed or asked else ():
+    for loader, workers, arguments in with_workers(evidence):
         match = match_of(workers, evidence.plans[-1], evidence)
         taken = [arguments[name].value for name in TAKEN if name in arguments]
         parts = list(pickled(taken))
-        found = _placed_in(parts, placed, evidence) or _trained_with(loader, parts, asked, evidence)
+        found = _placed_in(parts, evidence) or _trained_with(loader, parts, asked, evidence)
         if match is not None and found is not None:
             name, where = found
             yield dataclasses.replace(match, values={**match.values, "name": name}, related=(*match.related, where))
 
 
-def _placed_in(parts: Sequence[tuple[str, Value]], placed: Mapping[int, Call], evidence: Evidence) -> tuple[str, Related] | None:
-    """Return the attribute of what workers take that was moved to the GPU, and where."""
-    held = ((name, one) for name, one in parts if name and id(one) in placed)
-    return next(((name, Related(evidence.span_of(placed[id(one)].node), "it is moved to the GPU here")) for name, one in held), None)
+def _placed_in(parts: Sequence[tuple[str, Value]], evidence: Evidence) -> tuple[str, Related] | None:
+    """Return the attribute of what workers take that lies on the GPU, and where that was said."""
+    held = ((name, joined_trait(one, PLACE)) for name, one in parts if name)
+    found = ((name, origin_of(place)) for name, place in held if devices_of(place) == {load_kinds().gpu})
+    return next(((name, Related(evidence.span_of(at), "it is moved to the GPU here")) for name, at in found if at is not None), None)
 
 
 def _trained_with(
@@ -85,9 +83,3 @@ def _asked(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[LoaderReq
             name = next((held for base, held in options["carriers"].items() if base in bases), None)
             if name is not None:
                 yield LoaderRequest(call, source, maker.node, name)
-
-
-def _takes_back(call: Call) -> bool:
-    """Return whether a call moves an object to the CPU."""
-    first = call.arguments[0].value if call.arguments else None
-    return call.method == "cpu" or (call.method == "to" and isinstance(first, Known) and first.value == "cpu")

@@ -10,7 +10,7 @@ from typing import Any
 
 from mpslint.checks._choice_rewrites import IS_OF_SEVERAL, constants_of, is_question, rewrite
 from mpslint.checks._idle_choices import is_idle
-from mpslint.checks._uses import uses_of
+from mpslint.checks._uses import call_given, uses_of
 from mpslint.facts.facts import Choice
 from mpslint.facts.values import Instance, Items, Known, Unknown, Value, alternatives_of, origin_of
 from mpslint.program.choices import RETURNED
@@ -157,9 +157,8 @@ def _chosen(shown: ast.AST, cpu: ast.AST, choice: Choice, evidence: Evidence) ->
 
 def _is_of_autocast(node: ast.AST, evidence: Evidence) -> bool:
     """Return whether a choice says what autocast or a gradient scaler is for: nothing is put there, and not every torch takes MPS."""
-    parent = evidence.parents.get(node)
-    call = evidence.parents.get(parent) if isinstance(parent, ast.keyword) else parent
-    return isinstance(call, ast.Call) and ast.unparse(call.func).rpartition(".")[2] in ("autocast", "GradScaler")
+    call = call_given(node, evidence)
+    return call is not None and ast.unparse(call.func).rpartition(".")[2] in ("autocast", "GradScaler")
 
 
 def _is_accelerator(node: ast.AST, evidence: Evidence) -> bool:

@@ -219,11 +219,9 @@ def _asks_for(call: Call, argument: str, attribute: str) -> bool:
 def _is_run_on_mps(model: Value | None, evidence: Evidence) -> bool:
     """Return whether a model is put on the Mac's GPU, by the program or by what chooses a device for it, and isn't trained there."""
     made = model.call if isinstance(model, Instance) else None
-    if made is None or (evidence.trains and not is_only_run(made, evidence)):
+    if model is None or made is None or (evidence.trains and not is_only_run(made, evidence)):
         return False
-    moves = [call for move in ("to", "cuda") for call in evidence.calls_of_method.get(move, ()) if call.receiver is model]
-    named = [s for call in (made, *moves) for s in evidence.settings_of_call.get(id(call), ()) if s.name == "device.name"]
-    return any("mps" in str(value) for s in named for value in s.constants) if named else evidence.has_device_chooser
+    return load_kinds().gpu in devices_of(joined_trait(model, PLACE)) or evidence.has_device_chooser
 
 
 def _has_backward(call: Call) -> bool:
