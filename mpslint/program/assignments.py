@@ -178,6 +178,8 @@ def _write_plainly(m: Walker, owner: Value, name: str, value: Value) -> None:
             may_raise(m)
         if isinstance(owner, Instance) and name == "__class__":
             owner.cls = None  # on every path, which is more than need be forgotten
+        if isinstance(owner, Instance) and owner.cls is None:
+            effects.change_given(m, owner, name, [value])
         m.store.write(owner.slots, name, value)
     elif isinstance(owner, Unknown):
         effects.change_attribute(m, name, value)
@@ -231,6 +233,7 @@ def _write_item(
         if receiver.cls is not None and isinstance(own := receiver.cls.lookup("__setitem__"), Function):
             m.calls.call_function(m, own, [receiver, index, value], {}, False, target)
             return
+        effects.change_given(m, receiver, "", [value])
         key = index.value if isinstance(index, Known) and isinstance(index.value, str) else "item"
         m.store.write(receiver.slots, key, value)
     elif isinstance(receiver, (Items, Known)):
@@ -317,6 +320,7 @@ def _in_place(m: Walker, old: Value, op: ast.operator, new: Value) -> Value | No
             may_raise(m)
             dicts.forget_entries(m, old)
         return old
+    effects.change_given(m, old, "", [new])
     if isinstance(old, Unknown):
         effects.change_items(m, [new])
     return None
@@ -360,6 +364,7 @@ def delete_attribute(m: Walker, receiver: Value, name: str) -> None:
             raise Raised("AttributeError")
         if receiver.slots.get(name) is MAYBE:
             may_raise(m)
+        effects.change_given(m, receiver, name)
         m.store.delete(receiver.slots, name)
     else:
         may_raise(m)
@@ -377,5 +382,6 @@ def _delete_item(m: Walker, receiver: Value, index: Value, target: ast.expr) -> 
     else:
         may_raise(m)
         implicit.called(m, [receiver], frozenset({"__delitem__"}))
+        effects.change_given(m, receiver, "")
         if isinstance(receiver, Unknown):
             effects.change_items(m)

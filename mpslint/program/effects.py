@@ -24,9 +24,11 @@ from mpslint.facts.values import (
 )
 from mpslint.program.machine import Walker
 from mpslint.program.reach import CHANGING, Reach, extend, names_in, text_of_nodes, written_beside, written_by
-from mpslint.program.store import CONTENT, Writes
+from mpslint.program.store import CONTENT, Writes, parts_of
 from mpslint.program.walk import walk
 
+MOST_HELD = 50
+"""Values that an object of outside was given which are told apart."""
 ITEM_METHODS = ("__setitem__", "__delitem__", "__iadd__", "__ior__")
 
 
@@ -134,6 +136,63 @@ def change_attribute(m: Walker, name: str, given: Value = UNKNOWN) -> None:
                 m.store.forget(one.slots, name)
     if lost:
         m.store.lose(given)
+
+
+def change_given(m: Walker, owner: Value, name: str, given: Iterable[Value] = ()) -> None:
+    """An object of outside has an attribute of a name written, or its items changed where that is ''. It may be what it was given, or hand
+    that out (a proxy, a queue), so the same may happen there.
+    """
+    if not isinstance(owner, Instance) or owner.cls is not None:
+        return
+    kept, is_open = _given_to(m, owner)
+    if kept:
+        seen = extend(Reach(), m.store, list(kept.values())).seen
+        written = written_by(Reach(written={name} - {""}, changes=not name), [one for at, one in seen.items() if at != id(owner)])
+        for place, key, _ in written.values():
+            m.store.forget(place, key)
+        for value in given if written else ():
+            m.store.lose(value)
+    if is_open:
+        change_attribute(m, name, *given) if name else change_items(m, given)
+        _forget_reached(m, Reach(written={name} - {""}, changes=not name), [UNKNOWN])
+
+
+def _given_to(m: Walker, owner: Instance) -> tuple[dict[int, Value], bool]:
+    """Return what an object of outside, and those that it comes from, were given that can be changed; and whether it may be anything."""
+    path: list[Instance] = []
+    one: Value | None = owner
+    while isinstance(one, Instance) and one.cls is None and id(one) not in m.held:
+        path.append(one)
+        one = one.owner or (one.call.receiver if one.call is not None else None)
+    found: tuple[dict[int, Value], bool] = m.held[id(one)][1:] if id(one) in m.held else ({}, False)
+    if one is not None and id(one) not in m.held:
+        found = _with(m, found, [one])
+    for made in reversed(path):
+        arguments = (*made.call.arguments, *made.call.keywords.values()) if made.call is not None else ()
+        found = _with(m, (found[0], found[1] or (made.call is not None and not made.call.names)), [given.value for given in arguments])
+        m.held[id(made)] = (made, *found)
+    return found
+
+
+def _with(m: Walker, found: tuple[dict[int, Value], bool], given: Iterable[Value]) -> tuple[dict[int, Value], bool]:
+    """Return what was given with some more; beyond some number it may be anything."""
+    parts = {id(part): part for value in given for part in parts_of(value) if not isinstance(part, Unknown)}
+    for part in parts.values():
+        if isinstance(part, Instance) and part.cls is None:
+            inner, is_open = _given_to(m, part)
+            found = ({**found[0], **inner}, found[1] or is_open)
+    own = {at: part for at, part in parts.items() if not isinstance(part, Instance) or part.cls is not None or part.written_slots()}
+    if not own:
+        return found
+    if len(found[0]) + len(own) > MOST_HELD:
+        m.store.lose_inside([*found[0].values(), *own.values()], is_whole=True)
+        return {}, True
+    return {**found[0], **own}, found[1]
+
+
+def hold(m: Walker, owner: Instance, given: Iterable[Value]) -> None:
+    """An object of outside is given some values by one of its methods, and may keep them."""
+    m.held[id(owner)] = (owner, *_with(m, _given_to(m, owner), given))
 
 
 def call_method(m: Walker, name: str, given: list[Value]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from mpslint.facts.facts import EnvironmentWrite
+from mpslint.facts.joined import join
 from mpslint.facts.values import UNKNOWN, DictEntry, Instance, Known, Mapping, Unknown, Value, weakened
 from mpslint.program.arguments import CallArguments
 from mpslint.program.machine import Walker
@@ -45,12 +46,17 @@ def call_os(m: Walker, name: str, arguments: CallArguments, node: ast.Call) -> V
     """Return what a function of `os` or of `os.environ` returns; None for those that say nothing about the environment."""
     positional = arguments.positional
     if name in ("os.putenv", "os.environ.setdefault", "os.environ.__setitem__") and len(positional) >= 2:
-        value_node = positional[1].node
+        value, value_node = positional[1].value, positional[1].node
+        if name.endswith("setdefault") and isinstance(key := positional[0].value, Known) and (found := read(m, key, None)) is not NOT_HERE:
+            value = join(found, value) if (id(m.module.slots), ("environment", key.value)) in m.store.unsure else found
         if value_node is not None:
-            write(m, positional[0].value, positional[1].value, node, value_node)
-        return positional[1].value
+            write(m, positional[0].value, value, node, value_node)
+        return value
     if name in ("os.getenv", "os.environ.get", "os.environ.pop") and positional:
-        return read(m, positional[0].value, arguments.get(1, "default"))
+        found = read(m, positional[0].value, arguments.get(1, "default"))
+        if name.endswith("pop") and isinstance(one := positional[0].value, Known):
+            m.store.delete(m.module.slots, ("environment", one.value))
+        return found
     if name == "os.environ.copy":
         return Instance(ENVIRONMENT)
     if name == "os.environ.update":

@@ -113,7 +113,7 @@ def _sum(values: Sequence[Value], start: Value, node: ast.Call) -> Value:
 def _is_exact(total: Any, values: Iterable[Value]) -> bool:
     """Return whether numbers that were added up one by one give what Python gives from 3.12 on, too, where `sum` makes up for rounding."""
     try:
-        return math.fsum(one.value for one in values if isinstance(one, Known)) == total
+        return bool(math.fsum(one.value for one in values if isinstance(one, Known)) == total)
     except (OverflowError, TypeError, ValueError):  # infinities of both signs, complex numbers
         return False
 

@@ -153,6 +153,8 @@ class Walker:
     """The ids of function nodes whose body was walked at least once."""
     handed: dict[tuple[int, ...], tuple[Value, ...]] = field(default_factory=dict)
     """The functions and methods that something outside was given, by the ids of the function and of the object."""
+    held: dict[int, tuple[Instance, dict[int, Value], bool]] = field(default_factory=dict)
+    """Objects of outside by their ids, with what they may keep or be, and whether that may be anything."""
     kept: dict[Any, Value] = field(default_factory=dict)
     """What functions gave that are called once for the same arguments, by when they were made and the arguments."""
     instances: dict[int, Instance] = field(default_factory=dict)

@@ -47,6 +47,10 @@ def call_outside(m: Walker, callee: Value, receiver: Value | None, arguments: Ca
         for one in parts_of(arguments.first() or UNKNOWN):
             if isinstance(one, (Items, Mapping)):
                 m.store.forget(one, CONTENT)
+    if isinstance(callee, Instance) and callee.name.rpartition(".")[2] in CHANGING:
+        effects.change_given(m, callee, "", arguments.all)
+    if isinstance(receiver, Instance) and receiver.cls is None:
+        effects.hold(m, receiver, arguments.all)
     method = node.func.attr if isinstance(node.func, ast.Attribute) and not m.is_known_module(receiver) else ""
     names: tuple[str, ...] = ()
     if method in WRITING and isinstance(receiver, Instance):  # `super().__setattr__(name, value)`
@@ -84,6 +88,7 @@ def call_outside(m: Walker, callee: Value, receiver: Value | None, arguments: Ca
     called = callee if receiver is None and isinstance(callee, Instance) and callee.owner is None else receiver
     call = record_call(m, names, method, called, arguments, node, result)
     result.call = call
+    effects.hold(m, result, ())
     if names and names[0] in m.platform.tracked_calls:
         tracked.note(m, names[0], arguments, result)
     if names and names[0] in m.platform.searches:

@@ -39,6 +39,7 @@ class Platform:
     abstract_methods: frozenset[str]
     changers: frozenset[str]
     suppressors: frozenset[str]
+    swallowers: frozenset[str]
     enumerations: frozenset[str]
     devices: frozenset[str]
     device_arguments: frozenset[str]

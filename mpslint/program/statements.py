@@ -166,6 +166,8 @@ def _class(m: Walker, node: ast.ClassDef) -> bool:
         m.calls.call_function(m, hook, [cls], {name: value for name, value in keywords.items() if name != "metaclass"}, False, node)
     if makers:
         effects.not_followed(m, [*makers, *(method for one in makers for method in one.slots.values()), cls])
+        if any(one.lookup(name) is not None for one in makers for name in ("__new__", "__prepare__")):
+            effects.change_any_attribute(m, cls)
     m.bind(node.name, _decorated_class(m, node, cls))
     return False
 

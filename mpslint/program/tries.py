@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -194,9 +195,9 @@ def _with_items(m: Walker, node: ast.With | ast.AsyncWith, items: Sequence[ast.w
     if isinstance(value, Instance) and value.name in m.platform.suppressors and isinstance(item.context_expr, ast.Call):
         return try_statement(m, _as_try(node, item.context_expr, others))
     entered, exit_method = value, None
+    prefix = "a" if isinstance(node, ast.AsyncWith) else ""
     if isinstance(value, Instance) and value.cls is not None:
-        enter = value.cls.lookup("__enter__")
-        exit_method = value.cls.lookup("__exit__")
+        enter, exit_method = (value.cls.lookup(f"__{prefix}{verb}__") for verb in ("enter", "exit"))
         if isinstance(enter, Function):
             entered = m.calls.call_function(m, enter, [value], {}, False, item.context_expr)
     elif isinstance(value, (Known, Items, OneOf, Unknown)):
@@ -215,13 +216,20 @@ def _with_items(m: Walker, node: ast.With | ast.AsyncWith, items: Sequence[ast.w
 
     given = [one.value for one in value.call.arguments] if isinstance(value, Instance) and value.call is not None else []
 
-    may_be_own = isinstance(value, (OneOf, Unknown)) and "__exit__" in m.methods
+    may_be_own = (isinstance(value, (OneOf, Unknown)) and "__exit__" in m.methods) or _may_swallow(m, value)
     with m.within(managers=(*m.context.managers, value)):
         if isinstance(exit_method, Function) or may_be_own:
             return _left(m, left, lambda: _with_items(m, node, others))
         leaves = _with_items(m, node, others)
         implicit.called(m, given, CLOSING)  # `closing(file)`
         return leaves
+
+
+def _may_swallow(m: Walker, value: Value) -> bool:
+    """Return whether a manager of outside may swallow an exception: one that is known to, or one of a package that isn't known."""
+    if not isinstance(value, (Instance, Symbol)) or (isinstance(value, Instance) and value.cls is not None):
+        return False
+    return value.name in m.platform.swallowers or value.name.split(".")[0] not in sys.stdlib_module_names | m.known_roots
 
 
 def _as_try(node: ast.With | ast.AsyncWith, manager: ast.Call, others: Sequence[ast.withitem]) -> ast.Try:
