@@ -78,9 +78,13 @@ def _is_for_cuda_only(choice: Choice, name: str, for_cuda: Container[ast.AST | N
             return bool(value.slots) and all(map(may_be_absent, value.values()))
         return isinstance(value, Unknown) or (isinstance(value, Instance) and value.name == kinds.device_class)
 
-    given = choice.given[name]
-    is_cpu = isinstance(given, Known) and not given.weak and device_text(given) == kinds.default_place
-    return is_cpu and any(map(may_be_absent, alternatives_of(choice.instead.get(name, Unknown()))))
+    def differs(given: Value, instead: Value) -> bool:
+        if isinstance(given, Items) and isinstance(instead, Items):
+            return any(map(differs, given.values(), instead.values()))
+        is_cpu = isinstance(given, Known) and not given.weak and device_text(given) == kinds.default_place
+        return is_cpu and any(map(may_be_absent, alternatives_of(instead)))
+
+    return differs(choice.given[name], choice.instead.get(name, Unknown()))
 
 
 def _of_expression(choice: Choice) -> ast.AST | None:

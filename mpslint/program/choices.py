@@ -76,7 +76,9 @@ def _assigned(block: Sequence[ast.stmt]) -> Iterator[tuple[str, tuple[ast.expr |
             yield RETURNED, (None, one.value)
         elif isinstance(one, (ast.Assign, ast.AnnAssign)) and one.value is not None:
             target = one.targets[0] if isinstance(one, ast.Assign) else one.target
-            yield ast.unparse(target), (target, one.value)
+            parts = [one.elts if isinstance(one, ast.Tuple) else [] for one in (target, one.value)]
+            pairs = zip(*parts, strict=True) if parts[0] and len(parts[0]) == len(parts[1]) else [(target, one.value)]
+            yield from ((ast.unparse(name), (name, value)) for name, value in pairs)
 
 
 def _unnoted(m: Walker, node: ast.expr | None) -> Value:

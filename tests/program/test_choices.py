@@ -21,6 +21,8 @@ def rules_of(text: str) -> set[str]:
         "has = torch.cuda.is_available()\ndevice = torch.device(has and 'cuda' or 'cpu')\n",
         "best = f'cuda:{sys.argv[1]}'\ndevice = best if torch.cuda.is_available() else 'cpu'\n",
         "cpu = 'cpu'\ndevice = 'cuda' if torch.cuda.is_available() else cpu\n",
+        "device, number = ('cuda', 2) if torch.cuda.is_available() else ('cpu', 1)\n",
+        "if torch.cuda.is_available():\n    device, number = 'cuda', 2\nelse:\n    device, number = 'cpu', 1\n",
         "device = 'cuda'\nif not torch.cuda.is_available():\n    device = 'cpu'\n",
         "import argparse\nparser = argparse.ArgumentParser()\nparser.add_argument('--on', default='cpu')\ndevice = torch.device(parser.parse_args().on if torch.cuda.is_available() else 'cpu')\n",
         "device = sys.argv[1]\nif device != 'cpu' and not torch.cuda.is_available():\n    device = 'cpu'\n",
