@@ -122,7 +122,7 @@ def _predicted(run: MeasuredRun, chip: Chip | None) -> Predicted:
     except (ReadError, UsageError) as error:
         complain(f"mpslint: the work of a step isn't in it: {error}")
         return Predicted(memory=memory)
-    work = estimated.known.work
+    work = estimated.work
     time = step_time(work, chip, parse_version(run.torch)) if work is not None and chip is not None else None
     return Predicted(work, time, estimated.estimate.composition.peak, memory)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -11,8 +10,8 @@ from mpslint.core.inert import html_text
 
 WIDTH, HEIGHT = 480, 240
 LEFT, RIGHT, TOP, BOTTOM = 62, 12, 24, 34
-LETTER, LINE = 7.6, 15
-"""The width of a letter and the height of a line, at most."""
+LETTER = 7.6
+"""The width of a letter, at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +60,7 @@ def ticks(low: float, high: float, count: int = 4) -> list[float]:
 def chart(lines: Sequence[Line], label: str, unit: AxisUnit, limits: Sequence[tuple[str, float]] = (), marks: Sequence[Mark] = ()) -> str:
     """Return an SVG of some curves over the steps, a dashed line for each limit in reach, and what was done at which step above the plot.
 
-    The names of limits are above their lines where no curve passes (`_limit_names`), those of marks in a strip of their own.
+    The legend names the limits, with their values; the names of marks have a strip of their own.
     """
     values = [value for line in lines for _, value in line.points]
     steps = [step for line in lines for step, _ in line.points]
@@ -86,13 +85,12 @@ def chart(lines: Sequence[Line], label: str, unit: AxisUnit, limits: Sequence[tu
         parts.append(f'<text x="{x(tick):.1f}" y="{HEIGHT - 16}" text-anchor="middle">{tick:g}</text>')
     parts.append(f'<text x="{WIDTH - RIGHT}" y="{HEIGHT - 2}" text-anchor="end">optimizer step</text>')
     parts += _marks([(x(mark.step), mark.name) for mark in marks if first <= mark.step <= last])
-    for _, value in near:
-        parts.append(f'<line class="limit" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y(value):.1f}" y2="{y(value):.1f}"/>')
-    drawn = [[(x(step), y(value)) for step, value in line.points] for line in lines]
-    for line, points in zip(lines, drawn, strict=True):
-        path = " ".join(f"{across:.1f},{down:.1f}" for across, down in points)
+    for name, value in near:
+        ends = f'x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y(value):.1f}" y2="{y(value):.1f}"'
+        parts.append(f'<line class="limit" {ends}><title>{html_text(name)}</title></line>')
+    for line in lines:
+        path = " ".join(f"{x(step):.1f},{y(value):.1f}" for step, value in line.points)
         parts.append(f'<polyline class="curve c{line.colour}" points="{path}"><title>{html_text(line.name)}</title></polyline>')
-    parts += _limit_names([(name, y(value)) for name, value in near], drawn)
     return "".join(parts) + "</svg>"
 
 
@@ -107,38 +105,6 @@ def _marks(places: Sequence[tuple[float, str]]) -> Iterator[str]:
         if start >= taken:
             yield f'<text class="mark" x="{start:.1f}" y="{TOP - 6}">{html_text(name)}</text>'
             taken = start + width + LETTER
-
-
-def _limit_names(limits: Sequence[tuple[str, float]], curves: Sequence[Sequence[tuple[float, float]]]) -> Iterator[str]:
-    """Yield the name of each limit, over or under an end of its line where no curve passes; one that has no such place is in the legend."""
-    boxes: list[tuple[float, float, float, float]] = []
-    for name, at in limits:
-        width = LETTER * len(name)
-        ends = ((WIDTH - RIGHT - width, WIDTH - RIGHT, "end"), (LEFT + 4.0, LEFT + 4, "start"))
-        for (left, place, anchor), top in itertools.product(ends, (at - 5 - LINE, at + 4)):
-            box = (left, top, left + width, top + LINE)
-            is_free = not any(_crosses(curve, box) for curve in curves) and not any(_overlap(box, other) for other in boxes)
-            if is_free and top >= TOP and box[3] <= HEIGHT - BOTTOM:
-                boxes.append(box)
-                yield f'<text class="limit" x="{place}" y="{top + LINE - 3:.1f}" text-anchor="{anchor}">{html_text(name)}</text>'
-                break
-
-
-def _overlap(one: tuple[float, float, float, float], other: tuple[float, float, float, float]) -> bool:
-    return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
-
-
-def _crosses(curve: Sequence[tuple[float, float]], box: tuple[float, float, float, float]) -> bool:
-    """Return whether a curve passes through a box (left, top, right, bottom): each piece is cut to the box's width first."""
-    left, top, right, bottom = box
-    for (x1, y1), (x2, y2) in itertools.pairwise(curve):
-        if x2 < left or x1 > right:
-            continue
-        slope = (y2 - y1) / (x2 - x1) if x2 > x1 else 0.0
-        ends = [y1 + slope * (min(max(x, x1), x2) - x1) for x in (left, right)] if x2 > x1 else [y1, y2]
-        if min(ends) < bottom and max(ends) > top:
-            return True
-    return False
 
 
 def legend(lines: Sequence[Line], limits: Sequence[str] = ()) -> str:

@@ -11,16 +11,12 @@ from typing import Literal
 
 from rich.console import Console
 
-from mpslint.core.finding import ReadError, UsageError
-from mpslint.estimate.chips import macs_of
-from mpslint.estimate.forecast import Forecast
-from mpslint.source.files import FoundFile
+from mpslint.core.finding import ReadError
 from mpslint.source.writer import write_whole
 from mpslint.verify.asked import AskedFiles, files, has_run
 from mpslint.verify.export import as_csv, as_json
-from mpslint.verify.files import times_of, verify_file
+from mpslint.verify.files import verify_file
 from mpslint.verify.job import Backend
-from mpslint.verify.known import known_estimate
 from mpslint.verify.last import keep
 from mpslint.verify.own_code import verify_code
 from mpslint.verify.page import as_page
@@ -94,7 +90,7 @@ def carry_out(request: Request, console: Console) -> int:
         raise ReadError(f"{' '.join(request.asked.paths)}: no training run that mpslint can read")
     keep(reports)
     if request.html is not None:
-        write_whole(str(request.html), as_page(reports, _times(request, reports)).encode())
+        write_whole(str(request.html), as_page(reports).encode())
     if request.table is not None:
         write_whole(str(request.table), as_csv(reports).encode())
     return max((report.exit_code(strict=request.strict) for report in reports), key=lambda code: (code == 1, code))
@@ -110,15 +106,3 @@ def _reports(request: Request) -> Iterator[VerifyReport]:
                 yield verify_file(found, request.asked, request.options, live.progress)
             else:
                 yield verify_code(found, request.asked, request.script_options(), live.progress)
-
-
-def _times(request: Request, reports: list[VerifyReport]) -> dict[str, Forecast]:
-    """Return the forecasts that are known of the files that were read, by path; none for a chip that no table has."""
-    chip = request.asked.session.target.get("chip")
-    subjects = [report.subject for report in reports if report.reading is not None and not request.no_cache]
-    known = {subject: known_estimate(FoundFile(subject), request.asked.session) for subject in subjects}
-    try:
-        found = {path: times_of(one, path, macs_of((chip,) if chip else ())) for path, one in known.items() if one is not None}
-    except UsageError:
-        return {}
-    return {path: times for path, times in found.items() if times is not None}

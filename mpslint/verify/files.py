@@ -11,6 +11,7 @@ from mpslint.core.finding import ReadError
 from mpslint.estimate.chips import ChipAndMemory
 from mpslint.estimate.forecast import Forecast, forecast
 from mpslint.estimate.here import with_here
+from mpslint.estimate.step import StepWork
 from mpslint.rewrite.apply import Fixed
 from mpslint.session.view import ShownFinding
 from mpslint.source.files import FoundFile as FoundFile
@@ -25,7 +26,7 @@ from mpslint.verify.platform import machine_of
 from mpslint.verify.process import at_once
 from mpslint.verify.reading import FileReading, TrainingRun, choose, reading_of, runs_of, spec_of, with_findings
 from mpslint.verify.report import VerifyReport
-from mpslint.verify.spec import VerifiedMac
+from mpslint.verify.spec import RunSpec, VerifiedMac
 from mpslint.verify.text import fit_on, what_fits
 from mpslint.verify.verdict import decide
 from mpslint.verify.verify import VerifyOptions, verify_specs
@@ -44,6 +45,8 @@ class Estimated:
     assumptions: tuple[str, ...] = ()
     forecast: Forecast | None = None
     """How long it takes; None where that was not asked."""
+    work: StepWork | None = None
+    """The work of a step; None where times weren't asked for."""
     rewritten: Estimate | None = None
     """The same of the run as fix rewrites it; None where that can't be told, or is the same run."""
 
@@ -88,21 +91,19 @@ def estimate_file(found: FoundFile, asked: AskedFiles, *, macs: Sequence[ChipAnd
     if work is not None:
         work = replace(work, waits=work.waits + own_waits(runs[index], plan.spec.accumulation))
     largest = fit_on([estimate, *others][-1], machine.memory_gb).largest_batch
-    known = KnownEstimate(largest, what_fits([estimate, *others], machine), estimate.composition.peak, machine, plan.spec.digest(), work)
+    known = KnownEstimate(largest, what_fits([estimate, *others], machine))
     if asked.plan is None and not asked.unsafe:
         keep_estimate(found, asked.session, known)
-    times = times_of(known, found.path, macs) if macs else None
-    return Estimated(found.path, runs[index].title, estimate, known, (*said, *plan.assumptions), times, *others)
+    times = _times(work, plan.spec, estimate, machine, macs, found.path) if work is not None else None
+    return Estimated(found.path, runs[index].title, estimate, known, (*said, *plan.assumptions), times, work, *others)
 
 
-def times_of(known: KnownEstimate, path: str, macs: Sequence[ChipAndMemory]) -> Forecast | None:
-    """Return how long the run of a file takes on some Macs; None where its work wasn't asked for."""
-    if known.work is None:
-        return None
-    versions = known.machine.versions()
-    times = forecast(known.work, known.peak, macs, versions)
-    here = here_of(known.work, known.run, str(Path(path).resolve()))
-    return with_here(times, known.work, here, versions) if here is not None else times
+def _times(work: StepWork, spec: RunSpec, estimate: Estimate, machine: VerifiedMac, macs: Sequence[ChipAndMemory], path: str) -> Forecast:
+    """Return how long the run of a file takes on some Macs."""
+    versions = machine.versions()
+    times = forecast(work, estimate.composition.peak, macs, versions)
+    here = here_of(work, spec.digest(), str(Path(path).resolve()))
+    return with_here(times, work, here, versions) if here is not None else times
 
 
 def as_it_fits(found: FoundFile, asked: AskedFiles) -> tuple[AskedFiles, str]:

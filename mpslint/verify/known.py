@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from mpslint.core.finding import MpslintError
 from mpslint.core.knowledge import platform_data
 from mpslint.core.outside import read_file
-from mpslint.estimate.step import StepWork
 from mpslint.session.cache_key import FileKeys
 from mpslint.session.runs import files_of_runs
 from mpslint.session.session import Options, configuration_for
@@ -19,7 +18,6 @@ from mpslint.source.files import FoundFile
 from mpslint.target.target import with_mac
 from mpslint.verify.cache import ResultsCache
 from mpslint.verify.record import from_data, to_data
-from mpslint.verify.spec import VerifiedMac
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,12 +28,6 @@ class KnownEstimate:
     """The largest micro-batch of the run, as it's rewritten, that fits its Mac; 0 where none does."""
     fits: str
     """The sentence on what fits."""
-    peak: int
-    machine: VerifiedMac
-    run: str
-    """The digest of the run."""
-    work: StepWork | None = None
-    """The work of a step, where times were asked for."""
     files: tuple[tuple[str, str], ...] = ()
     """The files of the run, each with the digest of what it held."""
 
@@ -44,9 +36,7 @@ def keep_estimate(found: FoundFile, session: Options, estimate: KnownEstimate) -
     """Keep what was estimated for a file."""
     if not session.started:
         of_run = [os.path.abspath(one.path) for one in files_of_runs([replace(found, is_named=True)], session)]
-        before = known_estimate(found, session)
-        work = estimate.work or (before.work if before is not None else None)
-        kept = replace(estimate, work=work, files=tuple((path, _digest(path)) for path in of_run))
+        kept = replace(estimate, files=tuple((path, _digest(path)) for path in of_run))
         ResultsCache.here().write(_name(found, session), to_data(kept))
 
 

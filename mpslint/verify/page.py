@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from mpslint import __version__
 from mpslint.core.inert import html_text
-from mpslint.estimate.forecast import Forecast
 from mpslint.verify.chart import AxisUnit, Line, Mark, unit_for
 from mpslint.verify.figure import figure, scrolled
 from mpslint.verify.outcome import Check, RunResult, StepRecord, Verdict
 from mpslint.verify.page_reading import badge, reading_sections
-from mpslint.verify.page_times import time_section
 from mpslint.verify.platform import limits_of
 from mpslint.verify.report import VerifyReport
 from mpslint.verify.sizes import peak_of, size
@@ -20,17 +18,14 @@ from mpslint.verify.sizes import peak_of, size
 DONE = {"evaluate": "evaluation", "generate": "generation"}
 
 
-def as_page(reports: Sequence[VerifyReport], times: Mapping[str, Forecast] | None = None) -> str:
-    """Return reports as one HTML page, with links to each where there are several; `times` are estimates, by subject."""
+def as_page(reports: Sequence[VerifyReport]) -> str:
+    """Return reports as one HTML page, with links to each where there are several."""
     title = f"mpslint verify: {reports[0].subject}" + (f" and {len(reports) - 1} more" if len(reports) > 1 else "")
     links = "".join(
         f'<li><a href="#r{number}">{html_text(report.subject)}</a> {badge(report.status)}</li>' for number, report in enumerate(reports)
     )
     index = f'<nav><ul class="checks">{links}</ul></nav>' if len(reports) > 1 else ""
-    known = times or {}
-    body = "".join(
-        f'<article id="r{number}">{_article(report, known.get(report.subject))}</article>' for number, report in enumerate(reports)
-    )
+    body = "".join(f'<article id="r{number}">{_article(report)}</article>' for number, report in enumerate(reports))
     return page(title, f'{index}{body}<p class="dim">Written by mpslint {__version__}.</p>')
 
 
@@ -44,7 +39,7 @@ def page(title: str, body: str) -> str:
     )
 
 
-def _article(report: VerifyReport, times: Forecast | None) -> str:
+def _article(report: VerifyReport) -> str:
     """Return what one report says."""
     mac = f"For a Mac with {report.machine.memory_gb} GB, torch {report.machine.torch}."
     body = [
@@ -60,8 +55,6 @@ def _article(report: VerifyReport, times: Forecast | None) -> str:
     charts = "".join(_charts(report))
     if charts:
         body.append(f'<h2>Over the steps</h2><div class="charts">{charts}</div>')
-    if times is not None:
-        body += time_section(times)
     if report.reading is not None:
         body += reading_sections(report.reading)
     return "".join([*body, *_compositions(report), *_notes(report)])

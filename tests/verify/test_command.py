@@ -1,4 +1,4 @@
-"""The page of verify shows the times that `plan --estimate` has worked out before, and steps that a Mac has measured."""
+"""The times that `plan --estimate` works out, and steps that a Mac has measured."""
 
 from __future__ import annotations
 
@@ -8,19 +8,15 @@ from pathlib import Path
 import pytest
 
 from mpslint.estimate.chips import macs_of
+from mpslint.estimate.forecast import Forecast
 from mpslint.estimate.step import Operators, StepWork
 from mpslint.session.session import Options as Session
-from mpslint.source.files import FoundFile
 from mpslint.verify import verify
 from mpslint.verify.asked import AskedFiles, files
 from mpslint.verify.calibrations import FILE, MeasuredSteps, keep_steps
-from mpslint.verify.command import Request, _times
 from mpslint.verify.files import estimate_file
 from mpslint.verify.outcome import Composition, Fit, RunResult, StepRecord
-from mpslint.verify.reading import FileReading
 from mpslint.verify.record import to_data
-from mpslint.verify.report import VerifyReport
-from mpslint.verify.spec import VerifiedMac
 from mpslint.verify.work import Answer
 
 TRAIN = """from transformers import AutoModelForCausalLM, Trainer, TrainingArguments
@@ -43,53 +39,30 @@ def train(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
-def asked_for(path: Path, **target: str) -> Request:
-    """A request for a script and a Mac."""
-    return Request(AskedFiles((str(path),), Session(target=target)))
-
-
-def keep_estimate(path: Path, request: Request) -> None:
-    """Have `plan --estimate` work out a script, as if its runs gave these results."""
-    (found,) = files(request.asked)
+def times_of(path: Path, chip: str = "") -> Forecast:
+    """Return how long `plan --estimate` says that a script takes, as if its runs gave these results."""
+    asked = AskedFiles((str(path),), Session())
+    (found,) = files(asked)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(verify, "run_own", lambda script, options, progress: Answer(to_data(RESULT)))
-        estimate_file(replace(found, is_named=True), request.asked, macs=macs_of(()))
+        times = estimate_file(replace(found, is_named=True), asked, macs=macs_of((chip,) if chip else ())).forecast
+    assert times is not None
+    return times
 
 
-def report_on(path: Path) -> VerifyReport:
-    """A report on the script's run."""
-    return VerifyReport(str(FoundFile(str(path)).path), VerifiedMac(), reading=FileReading("Trainer", "macOS"))
-
-
-def test_nothing_is_shown_that_was_not_worked_out(train: Path) -> None:
-    """An estimate takes minutes, which nobody asked for."""
-    assert _times(asked_for(train), [report_on(train)]) == {}
-
-
-def test_a_kept_estimate_is_shown(train: Path) -> None:
-    """For the chip that was asked for, unless the caches are not to be used, or no table has the chip."""
-    request = asked_for(train)
-    keep_estimate(train, request)
-    everywhere = _times(request, [report_on(train)])[str(train)]
-    chip = asked_for(train, chip="M4")
-    keep_estimate(train, chip)
-
-    assert len(everywhere.rows) > 10
-    assert {row.mac.split()[0] for row in _times(chip, [report_on(train)])[str(train)].rows} == {"M4"}
-    assert _times(replace(request, no_cache=True), [report_on(train)]) == {}
-    assert _times(asked_for(train, chip="M99"), [report_on(train)]) == {}
-    assert _times(request, [replace(report_on(train), reading=None)]) == {}
+def test_times_are_those_of_the_chip_that_was_asked_for(train: Path) -> None:
+    """Without one they are those of all."""
+    assert len(times_of(train).rows) > 10
+    assert {row.mac.split()[0] for row in times_of(train, "M4").rows} == {"M4"}
 
 
 def test_what_this_mac_measured_comes_first(train: Path) -> None:
     """The steps that `mpslint run` or verify kept of this script; other scripts' steps say nothing."""
-    request = asked_for(train)
-    keep_estimate(train, request)
     measured = MeasuredSteps(FILE + str(train.resolve()), "mps", "Apple M2", "2.13.0", "2026-11-22", 20, 0.7, 0.08)
     keep_steps(replace(measured, run=FILE + "/elsewhere/train.py"))
-    before = _times(request, [report_on(train)])[str(train)]
+    before = times_of(train)
     keep_steps(measured)
-    first, *others = _times(request, [report_on(train)])[str(train)].rows
+    first, *others = times_of(train).rows
 
     assert not any(row.basis for row in before.rows)
     assert (first.mac, first.basis) == ("this Mac (Apple M2)", "measured in 20 steps on 2026-11-22, torch 2.13.0")

@@ -5,16 +5,10 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from mpslint.core.inert import html_text
-from mpslint.estimate.chips import ChipAndMemory, named_chips
-from mpslint.estimate.forecast import Forecast, forecast
-from mpslint.estimate.step import Operators, StepWork
-from mpslint.estimate.words import ranged
 from mpslint.session.view import ShownFinding
 from mpslint.source.document import Place
 from mpslint.verify.outcome import Backing, Check, Composition, RunResult, StepRecord, Verdict
@@ -46,8 +40,6 @@ READING = FileReading(
 )  # fmt: skip
 
 browser = pytest.mark.skipif(BROWSER is None, reason="no Chromium here")
-WORK = StepWork((Operators("matmul", "matmul", "float32", 1e12, 1e8, 3),), 16, 1024)
-MACS = (ChipAndMemory(named_chips("M4")[0], 16), ChipAndMemory(named_chips("M4 Pro")[0], 24))
 
 
 def page() -> str:
@@ -72,31 +64,6 @@ def page() -> str:
     check = Check("driver memory", "fail", "x" * 90 + " grows", (Backing("highest", "y" * 90),), line="a/very/long/path/" * 6)
     verdicts = tuple(Verdict(run.name, "fail", "", (check,)) for run in runs)
     return as_page([VerifyReport("a/" * 60 + "train.ipynb", VerifiedMac(), runs, verdicts, reading=READING)]) + PROBE
-
-
-def estimated(peak: int) -> tuple[Forecast, str]:
-    """Return the forecast of a run with that peak, and its page."""
-    made = replace(forecast(WORK, peak, MACS, {}), advice=("Pad to <64>.",))
-    return made, as_page([VerifyReport("train.py", VerifiedMac(), reading=READING)], {"train.py": made})
-
-
-def test_the_page_says_how_long_a_step_takes_and_what_to_change() -> None:
-    """In the words of plan --estimate; a Mac that the run does not fit has no row."""
-    made, text = estimated(15 * 2**30)
-    small, large = made.rows
-
-    assert small.step is None
-    assert html_text(ranged(large.step)) in text
-    assert large.mac in text
-    assert small.mac not in text
-    assert html_text("Pad to <64>.") in text
-
-
-def test_a_time_that_is_not_known_is_not_on_the_page() -> None:
-    """Neither where the run fits no Mac, nor where nothing was estimated."""
-    _, text = estimated(200 * 2**30)
-
-    assert text == as_page([VerifyReport("train.py", VerifiedMac(), reading=READING)])
 
 
 def opened(folder: Path, width: int, *more: str) -> list[str]:
