@@ -41,8 +41,15 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
     asking = {part_at(evidence.span_of(choice.node).start).span for choice in evidence.facts.choices if choice.source in asks}
     for match in _choices(evidence):
         chosen: Any = match.values.get("cpu", match.node) if isinstance(match.node, ast.If) else match.node
-        if part_at(match.span.start).span not in asking or uses_of(chosen, evidence, are_all=False):
+        if part_at(match.span.start).span not in asking or _is_all_there_is(chosen, evidence):
             yield match
+
+
+def _is_all_there_is(chosen: ast.AST, evidence: Evidence) -> bool:
+    """Return whether what a choice gives is seen to be used where it is nothing else on any way: no other choice's "mps"."""
+    whole = evidence.whole or evidence
+    others = whole.facts.uses.of(*whole.nodes_beside("mps"))
+    return any(use not in others for use in uses_of(chosen, evidence, are_all=False) or ())
 
 
 def _choices(evidence: Evidence) -> Iterator[Match]:
