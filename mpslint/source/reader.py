@@ -164,4 +164,6 @@ def _declared_encoding(path: str, data: bytes) -> str:
         encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
     except (SyntaxError, UnicodeDecodeError) as error:
         raise ReadError(f"{path}:1: {str(error).splitlines()[0]}") from None
+    except LookupError:  # Python 3.14 decodes the line
+        raise ReadError(f"{path}:1: unknown text encoding; save the file as UTF-8") from None
     return "utf-8" if encoding == "utf-8-sig" else encoding
