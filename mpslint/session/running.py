@@ -230,7 +230,7 @@ def _in_parallel(
     from concurrent.futures.process import BrokenProcessPool
 
     others = set(multiprocessing.active_children())
-    left = {index: FilesTogether(((index, found),)) for unit in units for index, found in unit.files}
+    left = {index for unit in units for index, _ in unit.files}
     try:
         pool, pending = _started(min(jobs or os.cpu_count() or 1, len(chunks)), chunks, light, take)
     except (OSError, ImportError, RuntimeError) as error:  # no process, thread, file handle or semaphore is to be had
@@ -245,10 +245,11 @@ def _in_parallel(
                 notice(about, line) if line else forget(about)
             advance(len(results))
             for index, result in results:
-                del left[index]
+                left.remove(index)
                 yield index, result
     except BrokenProcessPool:  # a worker was killed, as by a lack of memory: what is left is done here, one by one
-        yield from _one_by_one(list(left.values()), options, take, advance)
+        rest = [replace(unit, files=tuple(pair for pair in unit.files if pair[0] in left)) for unit in units]
+        yield from _one_by_one([unit for unit in rest if unit.files], options, take, advance)
     except BaseException:  # Ctrl-C, SIGTERM: what the workers are at is wanted no more
         for worker in set(multiprocessing.active_children()) - others:
             worker.terminate()
@@ -281,12 +282,13 @@ def _started(number: int, chunks: Sequence[Chunk], options: Options, take: View)
     from concurrent.futures import ProcessPoolExecutor
 
     here, before = os.getcwd(), multiprocessing.active_children()
-    is_copied = multiprocessing.get_start_method() == "fork"
+    method = multiprocessing.get_start_method()
+    is_copied = method == "fork"
     try:
         if not is_copied:
             os.chdir(sys.prefix)
         with signals_later():  # what a handler raises while Python calls its own hooks behind a fork is printed and forgotten
-            pool = ProcessPoolExecutor(number, initializer=_begin, initargs=(here, os.getpid()))
+            pool = ProcessPoolExecutor(number, initializer=_begin, initargs=(here, 0 if method == "forkserver" else os.getpid()))
             return pool, {pool.submit(_check_chunk, chunk, options, take) for chunk in chunks}
     except (OSError, ImportError, RuntimeError):
         for child in multiprocessing.active_children():
@@ -307,7 +309,8 @@ def _begin(folder: str, parent: int) -> None:
 def _end_with(parent: int) -> None:
     """Set up a worker: a signal ends it at once and without a word, for the parent says what there is to say; so does the parent's end.
 
-    The parent says its number, for one that was killed a moment ago isn't `os.getppid()` any more.
+    The parent says its number, for one that was killed a moment ago isn't `os.getppid()` any more; 0 stands for the server that
+    forks, which ends with it.
     """
     import threading
 
@@ -315,7 +318,7 @@ def _end_with(parent: int) -> None:
         signal.signal(number, signal.SIG_DFL)
     if hasattr(signal, "pthread_sigmask"):
         signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
-    threading.Thread(target=_watch, args=(parent,), daemon=True).start()
+    threading.Thread(target=_watch, args=(parent or os.getppid(),), daemon=True).start()
 
 
 def _watch(parent: int) -> None:

@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 
 import pytest
@@ -26,6 +25,19 @@ from tests.notebooks import notebook
 
 ROOT = Path(__file__).parents[2]
 BAD = "from transformers import TrainingArguments\nargs = TrainingArguments('out', fp16=True)\n"
+
+
+IN_PROCESSES = """
+import multiprocessing, os, sys
+from mpslint.session import running
+from mpslint.session.session import Options, files_of
+
+if __name__ == "__main__":
+    multiprocessing.set_start_method(sys.argv[1])
+    running._one_by_one = None  # what is left of processes that ended would be done here
+    os.chdir(sys.argv[2])
+    print(sum(len(one.findings) for one in running.check_files(list(files_of(["."], Options())), Options(isolated=True), jobs=2)))
+"""
 
 
 @pytest.fixture
@@ -50,6 +62,19 @@ def test_parallel_and_serial_are_the_same(many: list[FoundFile]) -> None:
     assert sum(bool(view.problem) for view in serial) > 3
 
 
+@pytest.mark.parametrize("method", ["spawn", *(["forkserver"] if sys.platform != "win32" else [])])
+def test_processes_work_however_they_are_started(tmp_path: Path, method: str) -> None:
+    """A process of a server that forks isn't this one's child, which is Linux's default in Python 3.14."""
+    (tmp_path / "many").mkdir()
+    for number in range(4):
+        (tmp_path / "many" / f"{number}.py").write_text(BAD)
+    (tmp_path / "main.py").write_text(IN_PROCESSES)
+    line = [sys.executable, str(tmp_path / "main.py"), method, str(tmp_path / "many")]
+    done = subprocess.run(line, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, timeout=LONG, check=False)
+
+    assert done.stdout.split() == ["4"], done.stderr
+
+
 def test_standard_input_reaches_the_processes(many: list[FoundFile]) -> None:
     """Its text travels with the options."""
     views = list(check_files([FoundFile("-"), *many], Options(stdin=BAD.encode()), 2))
@@ -65,14 +90,17 @@ def test_a_wrong_option_is_said_from_a_process_too(many: list[FoundFile]) -> Non
 
 def test_what_a_killed_process_leaves_is_done_here(many: list[FoundFile], monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine short of memory kills workers; the run goes on and misses nothing."""
+    Path("launch.sh").write_text("python file02.py\npython file03.py --size 4\n")
+    many = [*files_of(["."], Options()), *many[-1:]]
     serial = list(check_files(many, Options(), 1))
-
-    def die(self: object, *arguments: object) -> object:
-        raise BrokenProcessPool("killed")
-
-    monkeypatch.setattr(ProcessPoolExecutor, "map", die)
+    monkeypatch.setattr(running, "_check_chunk", killed)
 
     assert list(check_files(many, Options(), 2)) == serial
+
+
+def killed(*_: object) -> None:
+    """End the process that is to check some files."""
+    os._exit(1)
 
 
 @pytest.mark.parametrize(
