@@ -8,7 +8,7 @@ import pytest
 
 from mpslint.core.knowledge import platform_data
 from mpslint.core.versions import VersionRange
-from mpslint.program.platform import NO_ANSWER, load_platform
+from mpslint.program.platform import NO_ANSWER, load_platform, with_cuda
 
 
 @pytest.mark.parametrize(
@@ -38,6 +38,12 @@ def test_a_name_is_there_with_the_first_of_its_functions() -> None:
     assert load_platform().has("torch.mps", {"torch": (2, 0)})
     assert not load_platform().has("torch.mps", {"torch": (1, 13)})
     assert not load_platform().has("torch.nothing", {"torch": (2, 15)})
+
+
+def test_a_machine_with_cuda_answers_nothing_by_rows() -> None:
+    """Rows speak of a Mac's versions."""
+    assert with_cuda().answer("transformers.is_torch_bf16_gpu_available", {"transformers": (5, 24), "macos": (15,)}) is NO_ANSWER
+    assert with_cuda().answer("torch.cuda.is_available", {}) is True
 
 
 def test_rows_can_be_read() -> None:
