@@ -9,7 +9,6 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +23,7 @@ from mpslint.verify.record import to_json
 KEPT = 200
 
 
-_KEPT_FILE = re.compile(r"[0-9a-f]{32}\.json")
+_KEPT_FILE = re.compile(r"(?:fits-[0-9a-f]{16}-)?[0-9a-f]{32}\.json")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +50,10 @@ class ResultsCache:
         """Keep a result; a folder that cannot be written to is no reason to stop."""
         self.write(_name(job), data)
 
+    def has(self, prefix: str) -> bool:
+        """Return whether a result is kept under a name with this beginning."""
+        return self.folder is not None and self.folder.is_ours() and any(self.folder.path.glob(f"{prefix}*"))
+
     def read(self, name: str) -> Any:
         """Return what a file of it holds; None where there is none, or none that can be read."""
         if self.folder is not None and self.folder.is_ours():
@@ -76,6 +79,8 @@ def _name(job: Job) -> str:
 
 def _versions() -> list[str]:
     """Return the versions of the packages that a result depends on."""
+    from importlib.metadata import PackageNotFoundError, version  # check, which only reads results, does without
+
     found = []
     for name in ("torch", "transformers", "accelerate", "peft", "numpy"):
         try:

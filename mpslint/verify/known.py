@@ -6,18 +6,17 @@ import hashlib
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from mpslint.core.finding import MpslintError
 from mpslint.core.knowledge import platform_data
 from mpslint.core.outside import read_file
-from mpslint.session.cache_key import FileKeys
-from mpslint.session.runs import files_of_runs
-from mpslint.session.session import Options, configuration_for
-from mpslint.session.targeting import base_target
 from mpslint.source.files import FoundFile
-from mpslint.target.target import with_mac
 from mpslint.verify.cache import ResultsCache
 from mpslint.verify.record import from_data, to_data
+
+if TYPE_CHECKING:
+    from mpslint.session.session import Options
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +33,8 @@ class KnownEstimate:
 
 def keep_estimate(found: FoundFile, session: Options, estimate: KnownEstimate) -> None:
     """Keep what was estimated for a file."""
+    from mpslint.session.runs import files_of_runs
+
     if not session.started:
         of_run = [os.path.abspath(one.path) for one in files_of_runs([replace(found, is_named=True)], session)]
         kept = replace(estimate, files=tuple((path, _digest(path)) for path in of_run))
@@ -52,12 +53,22 @@ def known_estimate(found: FoundFile, session: Options) -> KnownEstimate | None:
 
 def known_fits(paths: Sequence[str], session: Options) -> list[str]:
     """Return which micro-batches fit, of those of some files of which it's known, one line each."""
-    known = ((path, known_estimate(FoundFile(path), session)) for path in paths)
+    cache = ResultsCache.here()
+    known = ((path, known_estimate(FoundFile(path), session)) for path in paths if cache.has(_prefix(path)))
     return [f"{path}: {one.fits}" for path, one in known if one is not None]
+
+
+def _prefix(path: str) -> str:
+    return f"fits-{hashlib.sha256(os.path.abspath(path).encode('utf-8', 'surrogatepass')).hexdigest()[:16]}-"
 
 
 def _name(found: FoundFile, session: Options) -> str:
     """Return the name of the file that keeps it: by the file, the Mac and all that findings depend on."""
+    from mpslint.session.cache_key import FileKeys  # what asks whether anything is kept loads none of these
+    from mpslint.session.session import configuration_for
+    from mpslint.session.targeting import base_target
+    from mpslint.target.target import with_mac
+
     target = base_target(found.path)
     for versions in (configuration_for(found.path, session).target, session.target):
         target = with_mac(target, versions.get("memory", ""))
@@ -65,7 +76,7 @@ def _name(found: FoundFile, session: Options) -> str:
     others = {name: text for name, text in session.target.items() if name not in ("memory", "chip")}
     path = os.path.abspath(found.path)
     key = FileKeys(replace(session, target=others, largest_batch=None)).of(FoundFile(path))
-    return f"{hashlib.sha256(f'fits {memory} {key} {path}'.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}.json"
+    return f"{_prefix(path)}{hashlib.sha256(f'{memory} {key} {path}'.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}.json"
 
 
 def _digest(path: str) -> str:
