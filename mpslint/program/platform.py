@@ -5,6 +5,7 @@ from __future__ import annotations
 import fnmatch
 import functools
 from collections.abc import Mapping
+from string import Formatter
 from typing import Any
 
 from mpslint.core.finding import RuleError
@@ -12,8 +13,6 @@ from mpslint.core.knowledge import platform_data, read_yaml, rules_folder
 from mpslint.core.record import record
 from mpslint.core.versions import Version, VersionRange, parse_version
 
-INDEX_MARKS = frozenset({"", "%d", "%i", "%s", "{}", "{0}", "{:d}", "{0:d}"})
-"""What stands for the index in the text of a device."""
 NO_ANSWER = object()
 """What a platform question answers that has no answer with the Target's versions."""
 
@@ -170,7 +169,7 @@ class Platform:
         """Return the first of a kind of device that the Mac does not have, for a text to which only an index is added (`cuda:`, `cuda:%d`,
         `cuda:{}`): whatever the index is, there is none; '' for any other text."""
         kind, colon, index = text.partition(":") if isinstance(text, str) else ("", "", "")
-        return f"{kind}:0" if colon and index in INDEX_MARKS and kind in self.absent_devices else ""
+        return f"{kind}:0" if colon and kind in self.absent_devices and _is_put_in(index) else ""
 
     def normalise(self, name: str) -> str:
         """Return the name by which rules know it: `transformers.trainer.Trainer` is `transformers.Trainer`."""
@@ -193,6 +192,15 @@ class Platform:
         """Return the name by which rules know `from module import name`."""
         head = module.split(".")[0]
         return f"{head}.{name}" if head in self.flat else self.normalise(f"{module}.{name}")
+
+
+def _is_put_in(text: str) -> bool:
+    """Return whether nothing but a value that is put into it stands in a text: nothing yet, `%d`, `{}` or `{rank:02d}`."""
+    try:
+        fields = list(Formatter().parse(text))
+    except ValueError:
+        return False
+    return text in ("", "%d", "%i", "%s") or (len(fields) == 1 and not fields[0][0] and fields[0][1] is not None)
 
 
 def _is_in(name: str, versions: Mapping[str, Version]) -> bool:

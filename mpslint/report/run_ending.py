@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import io
-import re
 import shlex
 import signal
 import sys
@@ -29,7 +28,6 @@ from mpslint.settings.vocabulary import load_vocabulary
 
 IN_NOTEBOOK = "%mpslint fix"
 PLAIN_WIDTH = 110
-_RAISED = re.compile(r"^([\w.]+)(?::|$)", re.MULTILINE)
 
 
 def diagnosis_of(observed: Observed, script: Script) -> tuple[Diagnosis, list[Source]] | None:
@@ -108,8 +106,10 @@ def _is_newer(upgrade: VersionRange, observed: Observed) -> bool:
 
 def told_of_unknown(observed: Observed, script: Script) -> str:
     """Return that the error which ended a run isn't one of MPS, with what check finds in the line that raised it."""
-    kinds: list[str] = _RAISED.findall(observed.error)
-    return f"{kinds[-1] if kinds else 'the error above'} isn't an error that mpslint knows from MPS{script.at_error(observed)}"
+    unknown = diagnose(log_of_bytes(observed.error.encode("utf-8", "replace"), "this run")).unknown
+    name = unknown[-1].text.partition(":")[0] if unknown else "the error above"
+    found = script.found_at(observed, unknown[-1].frame) if unknown else ""
+    return f"{name} isn't an error that mpslint knows from MPS{found}"
 
 
 def told_of_signal(number: int, observed: Observed) -> str:

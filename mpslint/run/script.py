@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from mpslint.core.finding import MpslintError
 from mpslint.diagnose.catalogue import catalogue
+from mpslint.diagnose.frames import UserLine
 from mpslint.run.events import Observed
 from mpslint.run.watcher import shown_path
 from mpslint.session.session import FileResult, Options, check_file
@@ -18,8 +18,6 @@ from mpslint.settings.setting import Setting
 from mpslint.settings.translate import DTYPES
 from mpslint.source.document import Kind
 from mpslint.source.files import STANDARD_INPUT, FoundFile, find_files
-
-_FRAME = re.compile(r'^  File "(.+)", line (\d+)', re.MULTILINE)
 
 
 def script_of(words: Sequence[str]) -> str | None:
@@ -78,11 +76,10 @@ class Script:
         found = sorted((one for one in view(result).findings if one.rule in rules), key=lambda one: rules.index(one.rule)) if result else []
         return self._told(observed, found)
 
-    def at_error(self, observed: Observed) -> str:
-        """Return the same of what check finds in the line of the script where the error was raised that ended the run."""
-        result, path = self.checked(observed), str(self.path(observed))
-        lines = [int(line) for file, line in _FRAME.findall(observed.error) if shown_path(file) == path]
-        return self._told(observed, [one for one in view(result).findings if one.line == lines[-1]] if result and lines else [])
+    def found_at(self, observed: Observed, frame: UserLine | None) -> str:
+        """Return the same of what check finds in a line of a traceback, if it is one of the script's."""
+        result = self.checked(observed) if frame is not None and shown_path(frame.file) == self.path(observed) else None
+        return self._told(observed, [one for one in view(result).findings if frame and one.line == frame.line] if result else [])
 
     def _told(self, observed: Observed, found: Sequence[ShownFinding]) -> str:
         if not found:
