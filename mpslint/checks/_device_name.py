@@ -136,12 +136,15 @@ def _takes_objects(match: Match, evidence: Evidence) -> bool:
     return isinstance(parent, ast.keyword) and parent.arg in ("device", "map_location")
 
 
+@functools.lru_cache(maxsize=4)
+def _binding(name: str, evidence: Evidence) -> Sequence[ast.AST]:
+    """Return the nodes that give a name a meaning: looked for once, however many places ask."""
+    return [one for one in evidence.nodes_beside(name) if name in bound_by(one)]
+
+
 def _is_only_device(name: str, node: ast.AST, evidence: Evidence) -> bool:
     """Return whether a name means what the module's own choices of device made it, in every scope around a node."""
-    key = f"what binds {name}"  # asked at each place of a long file
-    if key not in evidence.memo:
-        evidence.memo[key] = [one for one in evidence.nodes_beside(name) if name in bound_by(one)]
-    for bound in evidence.memo[key]:
+    for bound in _binding(name, evidence):
         parent = evidence.parents.get(bound)
         is_choice = isinstance(parent, ast.Assign) and parent not in evidence.parents and "cuda" in ast.unparse(parent.value)
         scope = evidence.above(bound, _SCOPES)
