@@ -44,7 +44,8 @@ class TensorEvent:
     (torch knows none of this name), `swapped` (a layer or a function gets a tensor whose dimensions are swapped, not copied),
     `with_graph` (a model in evaluation mode records a graph that nobody differentiates), `kept` (it outlives the round of the loop in
     which it was computed), `autocast` (of another device than the GPU, on which something is computed in it), `left` (the move of a
-    model to a device that the Mac lacks is passed over), `unfollowed` (the interpreter doesn't follow what is computed)."""
+    model to a device that the Mac lacks is passed over), `unfollowed` (the interpreter doesn't follow what is computed),
+    `ended` (the program ends there by an exception that nothing catches)."""
 
     kind: str
     node: ast.AST

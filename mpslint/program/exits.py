@@ -8,7 +8,9 @@ from dataclasses import field
 from typing import Protocol
 
 from mpslint.core.record import record
-from mpslint.facts.values import UNKNOWN, Bound, Class, Function, Instance, Items, Known, Mapping, Value
+from mpslint.facts.events import Certainty, Operand, TensorEvent
+from mpslint.facts.facts import Facts
+from mpslint.facts.values import UNKNOWN, Bound, Class, Context, Function, Instance, Items, Known, Mapping, Value
 from mpslint.program.store import Place, Store, Writes
 
 MOST_RAISED = 12
@@ -58,7 +60,10 @@ class Walk(Protocol):
 
     exits: list[Exit]
     is_dead: bool
+    is_silent: bool
     store: Store
+    facts: Facts
+    context: Context
 
 
 class Raised(Exception):
@@ -77,8 +82,15 @@ def leave(m: Walk, kind: str, name: str = "", value: Value = UNKNOWN) -> None:
             return
 
 
-def raises(m: Walk, name: str) -> None:
+def ends(m: Walk, node: ast.AST) -> None:
+    """Note that the program ends here, by an exception that nothing in it catches: what a fix must not lead to."""
+    if not m.is_silent and not any("raise" in target.kinds for target in m.exits):
+        m.facts.events.append(TensorEvent("ended", node, (Operand(UNKNOWN, "", "", node),), Certainty.GUARDED, m.context))
+
+
+def raises(m: Walk, name: str, node: ast.AST) -> None:
     """The path certainly ends in an exception here; where none catches it, what follows isn't reached, and is walked for its facts."""
+    ends(m, node)
     target = next((target for target in reversed(m.exits) if "raise" in target.kinds), None)
     if target is not None:
         leave(m, "raise", name)

@@ -198,7 +198,7 @@ class Walker:
         try:
             value = handler(self, node)
         except Raised as error:
-            raises(self, str(error))
+            raises(self, str(error), node)
             return UNKNOWN
         if len(self.operands) > start:
             self.store.lose_operands(node, value, self.operands[start:])

@@ -30,7 +30,7 @@ from mpslint.program import choices, effects, fields, validators
 from mpslint.program.arguments import CallArguments
 from mpslint.program.assignments import annotated_assignment, assign_statement, augmented_assignment, delete_statement
 from mpslint.program.attributes import is_property
-from mpslint.program.exits import Raised, leave, may_raise, raises
+from mpslint.program.exits import Raised, ends, leave, may_raise, raises
 from mpslint.program.flow import ENDS, guard_rest, if_statement, match_statement, tested
 from mpslint.program.loops import for_loop, while_loop
 from mpslint.program.machine import Loader, Walker
@@ -57,7 +57,7 @@ def execute_one(m: Walker, statement: ast.stmt) -> bool:
     try:
         leaves = handler is not None and handler(m, statement)
     except Raised as error:
-        raises(m, str(error))
+        raises(m, str(error), statement)
         leaves = False
     del m.operands[operands:]
     is_dead, m.is_dead = m.is_dead, False
@@ -68,6 +68,7 @@ def _expression(m: Walker, node: ast.Expr) -> bool:
     m.dropped = node.value
     value = m.value(node.value)
     if isinstance(value, Instance) and value.name in ENDS:
+        ends(m, node)
         leave(m, "raise", "SystemExit")
         return True
     return False
@@ -206,6 +207,7 @@ def _return(m: Walker, node: ast.Return) -> bool:
 def _raise(m: Walker, node: ast.Raise) -> bool:
     value = m.value(node.exc) if node.exc is not None else UNKNOWN
     name = value.name if isinstance(value, (Symbol, Instance)) else ""
+    ends(m, node)
     leave(m, "raise", name.removeprefix("builtins.") if name.startswith("builtins.") else "")
     return True
 
@@ -220,6 +222,8 @@ def _assert(m: Walker, node: ast.Assert) -> bool:
     answer = truth(test)
     if isinstance(test, Known) and test.source and not test.weak and answer is not None and not m.is_silent:
         m.facts.choices.append(Choice(node, test.source, answer, None, m.context))
+    if answer is False and not is_weak(test):
+        ends(m, node)
     if answer is not True:
         may_raise(m)
     if answer is None or (answer is False and is_weak(test)):  # what follows runs where the test is true: it is `if not test: raise`
@@ -237,7 +241,7 @@ def _import(m: Walker, node: ast.Import) -> bool:
         name = m.platform.normalise(alias.name)
         m.bind(alias.asname or alias.name.split(".")[0], Symbol(name if alias.asname else alias.name.split(".")[0]))
         _note_import(m, alias.name, node)
-    return any(_fails(m, alias.name) for alias in node.names)
+    return any(_fails(m, alias.name, node) for alias in node.names)
 
 
 def _import_from(m: Walker, node: ast.ImportFrom) -> bool:
@@ -256,15 +260,15 @@ def _import_from(m: Walker, node: ast.ImportFrom) -> bool:
         value: Value = Known(m.platform.values[name], node, source=name) if name in m.platform.values else Symbol(name)
         m.bind(alias.asname or alias.name, value)
     _note_import(m, node.module, node)
-    return _fails(m, node.module)
+    return _fails(m, node.module, node)
 
 
-def _fails(m: Walker, module: str) -> bool:
+def _fails(m: Walker, module: str, node: ast.stmt) -> bool:
     """Return whether an import ends the path on a Mac. One at the top of a program ends all of it, which is said at the import alone."""
     if not m.platform.lacks(module):
         return False
     if m.context.handlers:
-        raises(m, NO_MODULE)
+        raises(m, NO_MODULE, node)
     return bool(m.context.functions or m.context.guards) and not m.context.handlers
 
 

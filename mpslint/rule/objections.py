@@ -25,9 +25,17 @@ def objection_to(fixed: Evidence, written: Evidence, works: bool) -> str:
     known = {(one.kind, id(one.node)) for one in written.facts.events if one.certainty is not Certainty.UNKNOWN}
     alike = {_with_places(one) for one in written.facts.events if any(operand.place for operand in one.operands)}
     events = (one for one in fixed.facts.events if (one.kind, id(one.node)) not in known and _with_places(one) not in alike)
-    if new := [one for one in events if _counts(one, said)] or list(_skipped(fixed, written)):
+    if new := [one for one in (*events, *_unbound(fixed, written)) if _counts(one, said)] or list(_skipped(fixed, written)):
         return _said(min(new, key=_order), fixed, said)
     return "" if fixed.facts.uses_gpu or not works else said["idle"][Certainty.SURE.value]
+
+
+def _unbound(fixed: Evidence, written: Evidence) -> Iterator[TensorEvent]:
+    """Yield the reads of names that only the program as it is fixed has given no value."""
+    known = {id(one.node) for one in written.facts.unbound}
+    for one in fixed.facts.unbound:
+        if id(one.node) not in known:
+            yield TensorEvent("unbound", one.node, (Operand(UNKNOWN, "", "", one.node),), Certainty.GUARDED, one.context)
 
 
 def _skipped(fixed: Evidence, written: Evidence) -> Iterator[TensorEvent]:

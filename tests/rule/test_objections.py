@@ -120,3 +120,30 @@ def test_what_the_fix_leaves_where_it_is_speaks_not_against_it(tmp_path: Path) -
 
     assert fix is not None
     assert fix.safety is Safety.SAFE, fix.summary
+
+
+ENDS = {
+    "a key that a dict lacks": 'bs = {"cuda": 64, "cpu": 8}[device]',
+    "an item that a list lacks": 'number = ["cpu", "cuda"].index(device)',
+    "an assertion": 'assert device in ("cuda", "cpu")',
+    "the last of closed choices": 'if device == "cuda":\n    n = 2\nelif device == "cpu":\n    n = 1\nelse:\n    raise ValueError(device)',
+    "an exit": 'import sys\nif device not in ("cuda", "cpu"):\n    sys.exit("unknown device")',
+    "a name that no case gives a value": 'match device:\n    case "cuda":\n        n = 2\n    case "cpu":\n        n = 1\nprint(n)',
+    "a part that a text lacks": 'number = int(device.split(":")[1]) if device != "cpu" else -1',
+}
+RUN = 'import torch\n\ndevice = "cuda" if torch.cuda.is_available() else "cpu"\n{}\nmodel = torch.nn.Linear(2, 2).to(device)\nmodel(torch.ones(2, 2).to(device))\n'
+
+
+@pytest.mark.parametrize("code", ENDS.values(), ids=ENDS)
+def test_what_the_new_device_would_end_keeps_a_fix_from_being_made(code: str, tmp_path: Path) -> None:
+    """The program knows two devices only: with a third one it raises, exits, or reads a name that has no value."""
+    (tmp_path / "train.py").write_text(RUN.format(code))
+
+    assert choice_in(tmp_path).fix.safety is Safety.MANUAL
+
+
+def test_what_the_program_catches_ends_nothing(tmp_path: Path) -> None:
+    """An exception with a handler is a way like others."""
+    (tmp_path / "train.py").write_text(RUN.format('try:\n    n = {"cuda": 1, "cpu": 2}[device]\nexcept KeyError:\n    n = 3'))
+
+    assert choice_in(tmp_path).fix.safety is Safety.SAFE
