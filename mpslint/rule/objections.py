@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from mpslint.core.knowledge import platform_data
 from mpslint.facts.events import Certainty, Operand, TensorEvent
 from mpslint.facts.values import UNKNOWN
+from mpslint.program.walk import at_once, bound_by
 from mpslint.settings.evidence import Evidence
 from mpslint.tensors.kinds import load_kinds
 
@@ -31,10 +32,11 @@ def objection_to(fixed: Evidence, written: Evidence, works: bool) -> str:
 
 
 def _unbound(fixed: Evidence, written: Evidence) -> Iterator[TensorEvent]:
-    """Yield the reads of names that only the program as it is fixed has given no value."""
-    known = {id(one.node) for one in written.facts.unbound}
+    """Yield the reads of names without a value that a statement gives one which only the program as it is written comes to."""
+    passed_over = (node for one in written.facts.uses.reached - fixed.facts.uses.reached for node in at_once(one))
+    lost = {name for node in passed_over for name in bound_by(node)}
     for one in fixed.facts.unbound:
-        if id(one.node) not in known:
+        if one.node.id in lost:
             yield TensorEvent("unbound", one.node, (Operand(UNKNOWN, "", "", one.node),), Certainty.GUARDED, one.context)
 
 
