@@ -16,7 +16,7 @@ from mpslint.core.record import record
 from mpslint.facts.entries import ConfigMapping, ConfigScalar, ConfigSequence
 from mpslint.facts.facts import Command
 from mpslint.facts.values import Known
-from mpslint.source.document import Document, Kind, SnippetKind
+from mpslint.source.document import Document, Kind, SnippetKind, Spawned
 
 _COMMENT = re.compile(r"(\"(?:[^\"\\\n]|\\.)*\")|//[^\n]*|/\*.*?\*/", re.DOTALL)
 _NOT_BLANK = re.compile(r"[^\r\n]")
@@ -38,7 +38,7 @@ class Group:
 
 
 def groups_in(document: Document, offset: int = 0) -> Iterator[Group]:
-    """Yield the commands of a file that is not Python, or of a notebook's lines; `offset` is where the file begins in a joined text."""
+    """Yield the commands of a file, of a Python program those that it starts; `offset` is where the file begins in a joined text."""
     text = document.text
     if document.kind is Kind.SHELL:
         yield Group(read_shell(text, offset).commands)
@@ -50,10 +50,24 @@ def groups_in(document: Document, offset: int = 0) -> Iterator[Group]:
     elif document.kind is Kind.YAML:
         for span, folder in workflow_steps(text):
             yield Group(read_shell(text[span.start : span.end], offset + span.start).commands, folder)
+    for one in document.spawned:
+        yield from _of_python(one, document, offset)
     for snippet in document.snippets:
         if snippet.kind is not SnippetKind.ENV:
             lasting = snippet.kind is SnippetKind.FOLDER
             yield Group(read_shell(snippet.text, offset + snippet.span.start).commands, is_lasting=lasting)
+
+
+def _of_python(one: Spawned, document: Document, offset: int) -> Iterator[Group]:
+    """Yield the commands that one call in Python starts."""
+    if one.is_shell:
+        yield Group(read_shell(one.words[0].raw, offset + one.words[0].start).commands, one.folder)
+        return
+    place = Span(offset + one.span.start, offset + one.span.end)
+    words = [Word(word.text, word.raw, offset + word.start, place, word.is_weak) for word in one.words]
+    command = command_of(words, Shell(document.python, offset))
+    if command is not None:
+        yield Group((command,), one.folder)
 
 
 def _of_debugger(text: str, offset: int) -> Iterator[Group]:

@@ -62,7 +62,8 @@ def join(a: Value, b: Value) -> Value:
         return b if a is RAISED else a
     if isinstance(a, Unknown) or isinstance(b, Unknown):
         unknown = a if isinstance(a, Unknown) else b
-        return Unknown(unknown.reason) if isinstance(unknown, Unknown) and unknown.answer is not None else unknown
+        is_told = isinstance(unknown, Unknown) and (unknown.answer is not None or unknown.text is not None)
+        return Unknown(unknown.reason) if isinstance(unknown, Unknown) and is_told else unknown
     alternatives: list[Value] = []
     for value in (*alternatives_of(a), *alternatives_of(b)):
         if any(same(value, other) for other in alternatives):

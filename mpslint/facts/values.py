@@ -69,6 +69,8 @@ class Unknown:
     """Whether it counts as true, where at least that is known."""
     source: str = ""
     """The platform question that decides that."""
+    text: ast.JoinedStr | None = None
+    """The f-string that writes it, of which a part is known."""
 
 
 @record(frozen=True, slots=True, eq=False)

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 
+from mpslint.core.knowledge import platform_data
+from mpslint.facts.copied import copied
 from mpslint.facts.values import Argument, Call, Instance, Value
 from mpslint.program.arguments import CallArguments
 from mpslint.program.machine import Walker
@@ -21,13 +24,16 @@ def record_call(
     is_parsed: bool = False,
 ) -> Call:
     """Make the fact of a call, and note it unless the path is walked for its values only."""
+    positional, keywords = arguments.positional, arguments.keywords
+    if names and names[0] in platform_data("launchers")["functions"]:  # the list of its words may be another one after the call
+        positional, keywords = tuple(map(_as_given, positional)), {name: _as_given(one) for name, one in keywords.items()}
     call = Call(
         node,
         names,
         method,
         receiver,
-        arguments.positional,
-        arguments.keywords,
+        positional,
+        keywords,
         arguments.is_open,
         m.context,
         result,
@@ -38,3 +44,7 @@ def record_call(
     if not m.is_silent:
         m.facts.calls.append(call)
     return call
+
+
+def _as_given(argument: Argument) -> Argument:
+    return replace(argument, value=copied(argument.value, is_deep=False))

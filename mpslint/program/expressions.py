@@ -277,7 +277,7 @@ def _device_of_any_index(m: Walker, node: ast.JoinedStr) -> Value:
     """Return the first of a kind of device that the Target lacks for `f"cuda:{rank}"`: whatever the index is, there is none."""
     head, *rest = node.values
     device = m.platform.device_of_any_index(head.value) if isinstance(head, ast.Constant) and len(rest) == 1 else ""
-    return Known(device, node) if device else UNKNOWN
+    return Known(device, node) if device else Unknown(text=node)
 
 
 def _sequence(m: Walker, node: ast.List | ast.Tuple | ast.Set) -> Value:

@@ -144,6 +144,8 @@ def with_more(items: Items, more: Sequence[Value]) -> Items:
 
 def _combined_items(left: Value, op: ast.operator, right: Value, node: ast.AST) -> Value:
     """Return `left + right` and `left * number` of lists."""
+    if isinstance(left, Items) and isinstance(right, Unknown) and any(map(_is_word, left.values())):
+        right = Items(left.kind, {}, node, True)  # no array can be added to words
     if isinstance(op, ast.Add) and isinstance(left, Items) and isinstance(right, Items) and left.kind == right.kind:
         behind = [value for index, value in right.slots.items() if index >= BEHIND]  # nobody knows how far behind
         made = with_more(Items(left.kind, dict(left.slots), node, left.open), right.values()[: len(right.slots) - len(behind)])
@@ -162,6 +164,10 @@ def _combined_items(left: Value, op: ast.operator, right: Value, node: ast.AST) 
     if isinstance(op, ast.Mod) and isinstance(left, Known) and isinstance(left.value, str) and isinstance(right, Items):
         return _percent(left, right, node)
     return UNKNOWN
+
+
+def _is_word(value: Value) -> bool:
+    return isinstance(value, Known) and isinstance(value.value, str)
 
 
 def _percent(left: Known, right: Items, node: ast.AST) -> Value:

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import os
 import re
 import shlex
 from collections.abc import Iterator, Sequence
 
-from mpslint.config.groups import DEBUGGER_FILE, WORKFLOWS, Group, groups_in
+from mpslint.config.groups import DEBUGGER_FILE, WORKFLOWS, groups_in
 from mpslint.core.folders import absolute, folder_of
+from mpslint.core.knowledge import platform_data
 from mpslint.core.outside import is_file
 from mpslint.core.record import record
 from mpslint.facts.facts import Command, Given
 from mpslint.facts.values import Known
 from mpslint.project.loaded import find_file
 from mpslint.project.resolve import folders_above, locate, project_folder, search_folders
-from mpslint.project.spawned import groups_in_python, may_start
 from mpslint.source.document import Document, Kind
 
 COMMAND_LINE_FILE = "<command line>"
@@ -92,11 +93,24 @@ def may_launch(path: str, kind: Kind | None, text: str) -> bool:
     return is_launcher(path, kind) and (kind is Kind.JSON or _STARTS.search(text) is not None)
 
 
+def may_start(text: str) -> bool:
+    """Return whether a Python text calls, or renames, a function that starts programs, and names a script."""
+    return ".py" in text and any(module in text and function.search(text) is not None for module, function in _starters())
+
+
+@functools.cache
+def _starters() -> tuple[tuple[str, re.Pattern[str]], ...]:
+    """The module of each function that starts programs, and the pattern of its name where it is called or renamed."""
+    names = [name.rpartition(".") for name in platform_data("launchers")["functions"]]
+    return tuple((module, re.compile(rf"{last}(?<!\w{last})(?:[\s\\]*\(|\s+as\b)")) for module, _, last in names)
+
+
 def launches_in(document: Document, path: str, offset: int = 0) -> tuple[Launch, ...]:
     """Return the commands of a file that start Python files of its project; `offset` is where its text begins in a joined one."""
     found: list[Launch] = []
     folder: str | None = ""
-    for group in _groups(document, path, offset):
+    is_asked = document.snippets or document.spawned or is_launcher(path, document.kind)
+    for group in groups_in(document, offset) if is_asked else ():  # other configuration files start nothing
         here = _gone_to(group.folder, folder, path) if group.folder else folder
         ends: list[tuple[int, str | None]] = []  # where each `(cd folder; ...)` ends, and the folder to go back to
         for command in group.commands:
@@ -123,14 +137,6 @@ def _parentheses(text: str, start: int, offset: int, folder: str | None) -> list
     """Return where the parentheses end that a command opens a shell of its own in, with the folder before it; nothing without them."""
     end = text.find(")", start) if text[:start].rstrip(" \t")[-1:] == "(" else -1
     return [(offset + end, folder)] if end >= 0 else []
-
-
-def _groups(document: Document, path: str, offset: int) -> Iterator[Group]:
-    """Yield the commands of a file, those of a Python program too; of a configuration file that starts nothing none."""
-    if document.snippets or is_launcher(path, document.kind):
-        yield from groups_in(document, offset)
-    if document.kind is Kind.PYTHON:
-        yield from groups_in_python(document, offset)
 
 
 def _gone_to(word: str, folder: str | None, path: str) -> str | None:

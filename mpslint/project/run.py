@@ -293,7 +293,7 @@ def _joined(entry: Document, script: str, found: Mapping[str, tuple[int, int, Do
         "".join(pythons),
         (),
         entry.snippets,
-        entry.unreached,
+        (),
         entry.cells,
         entry.unread,
         None,

@@ -74,6 +74,28 @@ class Snippet:
 
 
 @record(frozen=True, slots=True)
+class Written:
+    """A word that a program starts another with: its text (None where not all of it is known), as it is written, and where that begins."""
+
+    text: str | None
+    raw: str
+    start: int
+    is_weak: bool = False
+    """It rests on a default that may be changed from outside."""
+
+
+@record(frozen=True, slots=True)
+class Spawned:
+    """A command that Python code starts, in a folder; `span` is the call that does it."""
+
+    words: tuple[Written, ...]
+    span: Span
+    folder: str
+    is_shell: bool
+    """The one word is the text that a shell is given."""
+
+
+@record(frozen=True, slots=True)
 class Unread:
     """A part of a file that could not be read, and why; it is reported, never taken for clean."""
 
@@ -124,8 +146,8 @@ class Document:
     scripts: tuple[str, ...] = ()
     """Python files that cells write (`%%writefile train.py`): each a program of its own."""
     snippets: tuple[Snippet, ...] = ()
-    unreached: frozenset[int] = frozenset()
-    """The lines of Python, from 1, that a Mac certainly doesn't run, where it starts programs or has lines for a shell in blocks."""
+    spawned: tuple[Spawned, ...] = ()
+    """The commands that its Python code starts on a Mac."""
     cells: tuple[Cell, ...] = ()
     unread: tuple[Unread, ...] = ()
     write_back: Callable[[Sequence[Edit]], bytes] | None = None

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from mpslint.program.unreached import read, unreached_lines
+from mpslint.program.unreached import read, walked
 
 SKIPPED = [
     "import torch\nif torch.cuda.is_available():\n    run()\n",
@@ -49,13 +49,13 @@ def line_of_run(text: str) -> int:
 @pytest.mark.parametrize("text", SKIPPED)
 def test_a_line_below_a_test_that_fails_on_a_mac_is_unreached(text: str) -> None:
     """The test is decided by what the Mac answers."""
-    assert line_of_run(text) in unreached_lines(text)
+    assert line_of_run(text) in walked(text, ())[0]
 
 
 @pytest.mark.parametrize("text", MAYBE)
 def test_a_line_that_may_run_is_not(text: str) -> None:
     """A test that something else decides leaves the line in."""
-    assert line_of_run(text) not in unreached_lines(text)
+    assert line_of_run(text) not in walked(text, ())[0]
 
 
 def test_a_notebook_keeps_the_lines_that_a_mac_may_run() -> None:
