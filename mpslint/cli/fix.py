@@ -190,7 +190,7 @@ def _is_unfit(fixed: Fixed, asked: AskedFiles) -> bool:
 def _show(
     results: list[Fixed], options: Options, apply: bool, unsafe: bool, as_diff: bool, quiet: bool, fix_only: bool, *, is_fit: bool
 ) -> None:
-    """Print the result of standard input, or the diffs and the summary."""
+    """Print the result of standard input, or the diffs and the summary; beside a patch, on standard error, only what is left."""
     from mpslint.report.diff import print_fixed, print_fixes, print_left, summary
     from mpslint.report.terminal import terminal
     from mpslint.rewrite.diff import unified_diff
@@ -201,28 +201,25 @@ def _show(
             for fixed in results:
                 text = unified_diff(fixed.before.document.path, fixed.original, fixed.data)
                 stream.write(text.encode("utf-8", "surrogateescape"))
-        return
-    if apply and from_stdin:
+    elif apply and from_stdin:
         sys.stdout.buffer.write(from_stdin[0].data)
         return
     if quiet or not results:
         return
-    out = terminal()
+    out = terminal(sys.stderr if as_diff else None)
+    changed = [fixed.before.document.path for fixed in results if fixed.is_changed]
+    for fixed in () if as_diff else results:
+        (print_fixes if fix_only else print_fixed)(out, fixed)
     if fix_only:
-        for fixed in results:
-            print_fixes(out, fixed)
-        if any(fixed.is_changed for fixed in results):
+        if changed and not as_diff:
             out.wrapped(summary(results, apply, unsafe=True))
         return
-    for fixed in results:
-        print_fixed(out, fixed)
     said: set[tuple[str, str]] = set()
     for fixed in results:
         print_left(out, fixed, said, apply)
-    if is_fit or any(fixed.is_changed for fixed in results):
+    if not as_diff if changed else is_fit:  # a patch says itself what it changes
         out.wrapped(summary(results, apply, unsafe))
-    changed = [fixed.before.document.path for fixed in results if fixed.is_changed]
-    if apply and changed and _in_git(changed[0]):
+    if apply and changed and not as_diff and _in_git(changed[0]):
         shown = f"{shlex.join(changed[:3])}{' ...' if len(changed) > 3 else ''}"
         out.line(f"See it with: git diff -- {shown}   Undo all changes since the last commit with: git restore -- {shown}")
 

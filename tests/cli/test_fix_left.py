@@ -74,3 +74,14 @@ def test_what_only_the_fix_brings_about_is_told_from_what_is_left(tmp_path: Path
     (tmp_path / "later.py").write_text(AFTER_THE_FIX.replace('else "cpu"', 'else "mps"'))
     assert "MPS302" in run("check", "later.py", "--no-cache", "--torch", "2.13.0", cwd=tmp_path)
     assert "  left  later.py:11:12 warning MPS302: " in run("fix", "later.py", "--torch", "2.13.0", cwd=tmp_path)
+
+
+def test_what_a_patch_leaves_is_said_beside_it(tmp_path: Path) -> None:
+    """On standard error, so that the patch stays one; an exit code of 1 is explained."""
+    (tmp_path / ".env").write_text("PYTORCH_MPS_HIGH_WATERMARK_RATIO=abc\n")
+
+    ended = mpslint(["fix", ".env", "--diff"], tmp_path, os.environ)
+    assert (ended.returncode, ended.stdout) == (1, b"")
+    assert b".env:1:1 warning MPS705: by hand: " in ended.stderr
+    assert ended.stderr.endswith(b"Nothing to fix.\n")
+    assert mpslint(["fix", ".env", "--diff", "-q"], tmp_path, os.environ).stderr == b""
