@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import fnmatch
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 
 from mpslint.facts.values import Argument, Bound, Call, Class, Function, Instance, Items, Known, Value, alternatives_of
 from mpslint.facts.values import Mapping as DictValue
@@ -99,12 +100,12 @@ def run_in_workers(part: Class | Function) -> list[Function]:
 
 
 def pickled(
-    values: Iterable[Value], keepers: Sequence[str] = ("*",), dropped: Sequence[str] = (), hiders: Sequence[str] = ()
+    values: Iterable[Value], keepers: Sequence[str] = ("*",), dropped: Sequence[str] = (), hiders: Mapping[str, str] = MappingProxyType({})
 ) -> Iterator[tuple[str, Value]]:
     """Yield all that pickle takes along with some values, each with the attribute that holds it, or in whose value it is; '' for none.
 
     `keepers` are the classes of other modules (globs) that keep what they are given, but for the `dropped` arguments; `hiders` those of
-    which nothing that is read holds it.
+    which nothing that is read holds it, each with the attribute that its first argument becomes.
     """
     waiting, seen, wholes = [("", value) for value in reversed(list(values))], set[int](), set[int]()
     while waiting:
@@ -128,8 +129,10 @@ def pickled(
                 wholes.add(id(one.owner))
                 parts = [(name, one.owner)]
             elif isinstance(one, Instance) and one.call is not None and any(fnmatch.fnmatchcase(one.name, glob) for glob in globs):
-                kept = [argument for key, argument in one.call.keywords.items() if key not in dropped]
-                parts = [(name, argument.value) for argument in (*one.call.arguments, *kept)]
+                written, first = one.written_slots(), hiders.get(one.name)  # what is set later takes the place of what was given
+                kept = [argument.value for key, argument in one.call.keywords.items() if key not in dropped and key not in written]
+                kept += [argument.value for argument in one.call.arguments[first in written :]] + list(written.values())
+                parts = [(name, value) for value in kept]
             waiting += reversed(parts)
 
 

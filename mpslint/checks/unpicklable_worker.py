@@ -17,8 +17,8 @@ from mpslint.source.document import Kind
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
     """Yield the workers of loaders that take a function along which pickle cannot name.
 
-    Options: `keepers`, the classes (globs) that keep what they are given; `dropped`, arguments of theirs that they do not keep; `hiders`,
-    those of which nothing that is read holds it; what raises, by the name of what pickle doesn't take: of `handles`, and for a `function`.
+    Options: `keepers`, classes (globs) that keep what they are given; `dropped`, arguments that they do not keep; `hiders`, those of which
+    nothing that is read holds it, with the attribute of the first argument; what raises, by what is pickled: `handles`, or a `function`.
     """
     if evidence.document.kind is not Kind.PYTHON:
         return
