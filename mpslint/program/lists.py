@@ -12,9 +12,11 @@ from mpslint.facts.values import UNKNOWN, Items, Known, Mapping, Unknown, Value,
 from mpslint.program.arguments import CallArguments
 from mpslint.program.exits import Raised, may_raise
 from mpslint.program.machine import COMMAND_WORDS, Walker
+from mpslint.program.operators import MOST_ITEMS
 from mpslint.program.reach import CHANGING
 
-MOST_ITEMS = 4096
+MOST_GROWN = 512
+"""Items to which a list grows with each of them known: each growth copies them."""
 MOST_LETTERS = 256
 
 GROWING = frozenset({"append", "add", "insert", "extend", "appendleft"})
@@ -110,11 +112,12 @@ def _grow(m: Walker, items: Items, name: str, arguments: CallArguments, node: as
 def extend(m: Walker, items: Items, more: Value) -> None:
     """Put items behind those of a list."""
     added = iterated(more)
-    if items.open or added is None or len(items.slots) + len(added) > MOST_ITEMS:
-        known = [items.each or UNKNOWN] if items.open else []
-        m.store.change(items, dict(items.slots), True, join_all([*known, *_elements(more)]))
+    if items.open or added is None or len(items.slots) > MOST_GROWN or len(added) > MOST_ITEMS:
+        known = [items.each or UNKNOWN] if items.open or len(items.slots) > MOST_GROWN else []
+        m.store.lose_inside([more])
+        m.store.change(items, items.slots, True, join_all([*known, *_elements(more)]))
     else:
-        _become(m, items, [*items.values(), *added])
+        m.store.change(items, {**items.slots, **dict(enumerate(added, len(items.slots)))}, False)
 
 
 def _elements(more: Value) -> list[Value]:

@@ -151,9 +151,9 @@ class Store:
             del slots[key]
 
     def change(self, container: Items | Mapping, slots: dict[Any, Any], is_open: bool, each: Value | None = None) -> None:
-        """Give a list or dict another content; `slots` must be a dict of its own, `each` what all others have in common."""
+        """Give a list or dict another content; `slots` must be its own, or what it has, and `each` what all others have in common."""
         before = container.slots
-        if is_open:  # what it had may still be in it, where nothing shows it
+        if is_open and slots is not before:  # what it had may still be in it, where nothing shows it
             kept = set(map(id, slots.values()))
             self.lose(({key: one for key, one in before.items() if id(one) not in kept}, True))
         self._change(container, slots, is_open, each)
