@@ -7,7 +7,9 @@ import bisect
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 _CONTEXTS = frozenset({ast.Load, ast.Store, ast.Del})
-_LEAVES = frozenset({ast.Name, ast.Constant, ast.alias, ast.Pass, ast.Break, ast.Continue, ast.Global, ast.Nonlocal})
+_OPERATORS = frozenset(kind for group in (ast.operator, ast.cmpop, ast.boolop, ast.unaryop) for kind in group.__subclasses__())
+"""One object each in all trees of a process: what another tool writes there (pyflakes does) leads into a tree of its own."""
+_LEAVES = _OPERATORS | {ast.Name, ast.Constant, ast.alias, ast.Pass, ast.Break, ast.Continue, ast.Global, ast.Nonlocal}
 """More than half of all nodes: what has no nodes below it but a context."""
 _NAMED_BY: Mapping[type[ast.AST], str] = {
     **dict.fromkeys((ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.ExceptHandler, ast.MatchAs, ast.MatchStar), "name"),

@@ -52,3 +52,16 @@ def test_all_nodes_are_walked() -> None:
     body = ast.parse(CODE).body
 
     assert set(walk(*body)) == {node for statement in body for node in ast.walk(statement) if not isinstance(node, ast.expr_context)}
+
+
+def test_what_another_tool_writes_on_operators_leads_nowhere() -> None:
+    """Of each operator there is one object in all trees of a process, and pyflakes writes the node above it there."""
+    statement, foreign = ast.parse("if not a + b == c and d:\n    a += 1\n").body[0], ast.Name("foreign")
+    operators = [node for node in ast.walk(statement) if isinstance(node, SHARED)]
+    for node in operators:
+        vars(node)["_above"] = foreign
+    try:
+        assert foreign not in walk(statement)
+    finally:
+        for node in operators:
+            vars(node).pop("_above", None)
