@@ -14,7 +14,7 @@ from mpslint.core.record import record
 from mpslint.program.parse import parse_program
 from mpslint.program.unreached import read
 from mpslint.project.run import Run
-from mpslint.rule.after_fixes import advised, held_back, is_fixed_too, may_fail
+from mpslint.rule.after_fixes import advised, held_back, is_fixed_too, may_fail, not_made
 from mpslint.rule.frameworks import names_framework
 from mpslint.rule.judge import Match, Peers, conditions_hold, judge, ruled_out
 from mpslint.rule.loading import is_shipped, load_rules
@@ -268,22 +268,21 @@ def _after_fixes(
 
 
 def _tried(document: Document, target: Target, rules: tuple[Rule, ...], found: list[Finding], is_reached: bool) -> list[Finding]:
-    """Return findings, where a safe fix that leads to an error which `fix` doesn't mend is advice: `fix` doesn't make it.
+    """Return findings, where a safe fix that leads to an error which `fix` doesn't mend is advice, in the words of `fix`.
 
     The fixes of a rule that asks for it are made in memory, and what they give is checked.
     """
-    for rule in (rule for rule in rules if rule.id in {one.rule for one in found} and rule.tried):
+    known = Counter(one.rule for one in found)
+    for rule in (rule for rule in rules if rule.id in known and rule.tried):
         edits = [e for one in found if one.rule == rule.id and one.fix and one.fix.safety is Safety.SAFE for e in one.fix.edits]
         if not edits or document.write_back is None:
             continue
         data = document.write_back(tuple(sorted(set(edits), key=lambda edit: edit.span)))
         after = _check(read(document.path, data, document.kind), target, rules, True, is_reached, looks_ahead=False)
-        known = Counter(one.rule for one in found)
         counted = Counter(one.rule for one in after.findings)
-        causes = [one for one in after.findings if one.severity is Severity.ERROR and not is_fixed_too(one.fix, None, None)]
-        new = dict.fromkeys(f"{one.rule} ({one.name})" for one in causes if counted[one.rule] > known[one.rule])
-        if new:
-            suffix = f", which leads to {' and '.join(new)}"
+        causes = (one for one in after.findings if one.holds_back and not is_fixed_too(one.fix, None, None))
+        if cause := next((one for one in causes if counted[one.rule] > known[one.rule]), None):
+            suffix = not_made(f"{cause.rule} in line {after.document.place(cause.span.start).line} of {document.path}")
             found = [replace(one, fix=advised(one.fix, suffix)) if one.rule == rule.id else one for one in found]
     return found
 

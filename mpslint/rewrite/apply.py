@@ -7,10 +7,11 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 
-from mpslint.core.finding import Edit, Finding, Fix, MpslintError, Safety, Span
+from mpslint.core.finding import Edit, Finding, MpslintError, Safety, Span
 from mpslint.core.record import record
 from mpslint.engine import Checked, check
-from mpslint.rewrite.damage import damage, not_made, touches
+from mpslint.rewrite.damage import damage, touches
+from mpslint.rule.after_fixes import advised, not_made
 from mpslint.rule.loading import load_rules
 from mpslint.rule.rule import Rule
 from mpslint.source.document import Document
@@ -165,8 +166,7 @@ def _told(checked: Checked, path: str, refused: Mapping[tuple[str, str], str]) -
     findings = []
     for one in checked.findings:
         cause = refused.get((path, one.rule), "")
-        fix = Fix(Safety.MANUAL, not_made(one.fix.summary, cause)) if one.fix is not None and cause else one.fix
-        findings.append(replace(one, fix=fix))
+        findings.append(replace(one, fix=advised(one.fix, not_made(cause))) if cause else one)
     return replace(checked, findings=tuple(findings))
 
 

@@ -12,6 +12,7 @@ from dataclasses import replace
 from mpslint.core.finding import Edit, Finding, Fix, Safety, Span
 from mpslint.program.names import unbound
 from mpslint.program.parse import PARSER_ERRORS, Parsed, parse_program
+from mpslint.rule.after_fixes import not_made
 from mpslint.source.document import Document, Kind
 from mpslint.source.reader import read
 
@@ -41,7 +42,7 @@ def with_sound_fixes(findings: Sequence[Finding], document: Document) -> list[Fi
                 bisect.insort(taken, edit.span)
         for one, fix in tried if damage_of([*together], document) else ():
             if what := damage_of(fix.edits, document):
-                broken[id(one)] = Fix(Safety.MANUAL, not_made(fix.summary, what))
+                broken[id(one)] = Fix(Safety.MANUAL, fix.summary + not_made(what))
         waiting = left
     return [replace(one, fix=broken.get(id(one), one.fix)) for one in findings] if broken else list(findings)
 
@@ -69,11 +70,6 @@ def damage_of(edits: Sequence[Edit], document: Document) -> str:
             if found := damage(own, read(own.path, data, own.kind), (edit.text for edit in inner)):
                 return found
     return ""
-
-
-def not_made(summary: str, cause: str) -> str:
-    """Return the summary of a fix as advice that says why it isn't made."""
-    return f"{summary} (not made: it would cause {cause})"
 
 
 def damage(before: Document, after: Document, written: Iterable[str]) -> str:

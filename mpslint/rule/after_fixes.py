@@ -27,6 +27,11 @@ def advised(fix: Fix | None, suffix: str) -> Fix | None:
     return Fix(Safety.MANUAL, fix.summary + suffix) if fix is not None and fix.edits else fix
 
 
+def not_made(cause: str) -> str:
+    """Return why a fix isn't made, as the end of advice."""
+    return f" (not made: it would cause {cause})"
+
+
 def may_fail(rule: Rule, target: Target) -> bool:
     """Return whether a rule can find an error under a Target, or what counts as much."""
     return rule.worsens or any(outcome.severity is Severity.ERROR for outcome in matching_outcomes(rule, target.versions))
