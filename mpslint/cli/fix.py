@@ -16,6 +16,7 @@ from mpslint.cli._options import file_options, options_of, paths_of
 from mpslint.cli._output import said_lost
 from mpslint.cli._progress import progress
 from mpslint.cli._say import commands_stopped, complain
+from mpslint.core.collection import collect_if_due, collected_when_due
 from mpslint.core.finding import MpslintError, ReadError, Severity, UsageError
 from mpslint.core.outside import read_file, repository_of
 from mpslint.core.signals import signals_later
@@ -88,7 +89,7 @@ def command(
     results: list[Fixed] = []
     unfit: list[Fixed] = []
     problems: list[str] = []
-    with progress(len(files), "Fixing") as advance, _said_when_interrupted(apply, results):
+    with progress(len(files), "Fixing") as advance, _said_when_interrupted(apply, results), collected_when_due():
         for outcomes in _worked(files, options, unsafe, fit, unfit):
             problems += [outcome for _, outcome in outcomes if isinstance(outcome, str)]
             done = [(found, outcome) for found, outcome in outcomes if not isinstance(outcome, str)]
@@ -98,6 +99,7 @@ def command(
                 else:
                     results += [fixed for _, fixed in done]
             advance(len(outcomes))
+            collect_if_due()
     order = {found.path: index for index, found in enumerate(files)}
     results.sort(key=lambda fixed: order.get(fixed.before.document.path, 0))
     for problem in dict.fromkeys(problems):

@@ -2,10 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
+from collections.abc import Iterator
 
 OBJECTS_BETWEEN = 30_000
 """New objects after which it runs: few enough to be near at hand still, a long script's worth."""
+
+
+@contextlib.contextmanager
+def collected_when_due() -> Iterator[None]:
+    """Switch the collector off, but for `collect_if_due`: left to itself, it looks at all syntax trees again and again as they are made."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
+        if was_enabled:
+            gc.enable()
 
 
 def collect_if_due() -> None:

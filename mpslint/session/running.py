@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import gc
 import os
 import signal
 import sys
@@ -12,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mpslint.core.collection import collect_if_due
+from mpslint.core.collection import collect_if_due, collected_when_due
 from mpslint.core.finding import MpslintError
 from mpslint.core.inert import inert
 from mpslint.core.notices import forget, notice, taken
@@ -119,22 +118,12 @@ def _without(full: str, repeated: Set[tuple[str, str]]) -> str:
 def _one_by_one(
     units: Iterable[FilesTogether], options: Options, take: View, advance: Advance = lambda count: None
 ) -> Iterator[tuple[int, FileView]]:
-    """Yield what is taken of the result of each file, one unit after the other; of the result itself nothing may be kept.
-
-    Syntax trees are many small objects: the collector of cycles runs when there is something to collect, and what outlives a collection
-    (the rules, the dialects) stays, so the next one does not look at it again.
-    """
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
+    """Yield what is taken of the result of each file, one unit after the other; of the result itself nothing may be kept."""
+    with collected_when_due():
         for unit in units:
             for index, taken in _checked(unit, options, take):
                 advance(1)
                 yield index, taken
-    finally:
-        gc.unfreeze()
-        if was_enabled:
-            gc.enable()
 
 
 def _checked(unit: FilesTogether, options: Options, take: View) -> Iterator[tuple[int, FileView]]:
