@@ -22,7 +22,7 @@ LAYERS = """
 DOORS = {
     "click": ("cli", "jupyter"),
     "rich": ("report", "cli/_progress.py", "verify"),
-    "libcst": ("program/lossless.py", "program/newer_syntax.py"),
+    "libcst": ("program/newer_syntax.py",),
     "torch": ("verify", "run"),
     "transformers": ("verify", "run"),
     "nbformat": ("source/notebook_format.py",),

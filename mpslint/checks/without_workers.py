@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 
 from mpslint.core.finding import Edit
+from mpslint.program.call_text import without_argument
 from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
-from mpslint.settings.spell import narrowed, without_argument, write_setting
+from mpslint.settings.spell import narrowed, write_setting
 from mpslint.settings.spelling import WrittenSetting
 
 WORKERS = "loader.workers"

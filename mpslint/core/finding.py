@@ -24,10 +24,6 @@ class ReadError(MpslintError):
     """A file could not be read or understood; the text says where and what to do (exit code 3)."""
 
 
-class MissingLibraryError(MpslintError):
-    """A fix needs a library that is not installed here, as LibCST in a browser; the text says what writes it."""
-
-
 class Severity(enum.Enum):
     """What a finding means for the run, worst first."""
 

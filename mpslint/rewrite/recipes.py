@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mpslint.core.finding import Edit, Fix, MissingLibraryError, Safety, Span
+from mpslint.core.finding import Edit, Fix, Safety, Span
 from mpslint.core.knowledge import platform_data
 from mpslint.facts.values import Call, Known
 from mpslint.program.comments import comments_in
@@ -48,10 +48,7 @@ def fix_of(rule: Rule, match: Match, evidence: Evidence) -> Fix | None:
             continue
         if recipe.safety is Safety.MANUAL:
             return fallback or Fix(Safety.MANUAL, fill(recipe.advice or recipe.summary, match, evidence))
-        try:
-            written = _written(recipe, match, evidence)
-        except MissingLibraryError as error:
-            return fallback or Fix(Safety.MANUAL, str(error))
+        written = _written(recipe, match, evidence)
         if written is None or not written.edits:
             continue
         fix = _judged(recipe, written, match, evidence)

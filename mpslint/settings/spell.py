@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping, Sequence
-from types import ModuleType
 from typing import Any
 
 from mpslint.config.yaml_edit import scalar_text
-from mpslint.core.finding import Edit, MissingLibraryError, Span
+from mpslint.core.finding import Edit, Span
 from mpslint.facts.values import Call, Known, is_weak
-from mpslint.program.plain_calls import with_plain_argument, without_plain_argument
+from mpslint.program.call_text import with_argument, without_argument
 from mpslint.settings.arguments import exists
 from mpslint.settings.dialect import ANYTHING, Spelling, Table
 from mpslint.settings.evidence import Evidence
@@ -254,37 +253,11 @@ def _argument_additions(evidence: Evidence, wanted: Sequence[Addition]) -> list[
         new: str | None = old
         for addition in wanted:
             if id(addition.call) == key and new is not None:
-                new = _with_argument(new, addition.name, addition.text, addition.after)
+                new = with_argument(new, addition.name, addition.text, addition.after)
         if new is None or new == old:
             return None
         edits.append(narrowed(span, old, new))
     return edits
-
-
-def without_argument(call: str, index: int) -> str | None:
-    """Return the text of a call without its argument number `index` (from 0); None when there is no such argument."""
-    plain = without_plain_argument(call, index)
-    if plain is not None:
-        return plain
-    lossless: str | None = _lossless().without_argument(call, index)
-    return lossless
-
-
-def _with_argument(call: str, name: str, value: str, after: str) -> str | None:
-    plain = with_plain_argument(call, name, value, after)
-    if plain is not None:
-        return plain
-    lossless: str | None = _lossless().with_argument(call, name, value, after)
-    return lossless
-
-
-def _lossless() -> ModuleType:
-    """Return the module that rewrites any call. Raises MissingLibraryError where LibCST, which it needs, is not installed."""
-    try:
-        from mpslint.program import lossless
-    except ImportError:
-        raise MissingLibraryError("`mpslint fix` writes this fix where LibCST is installed") from None
-    return lossless
 
 
 def remove_argument(evidence: Evidence, call: Call, node: ast.AST) -> WrittenSetting | None:

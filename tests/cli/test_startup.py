@@ -71,7 +71,7 @@ def test_a_file_that_names_no_framework_loads_no_rules(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("text", "code"), [(FP16.replace("True", "False"), "exit 0"), (FP16, "exit 1")])
 def test_a_file_that_trains_loads_no_lossless_tree(tmp_path: Path, text: str, code: str) -> None:
-    """LibCST is for fixes that add or take away an argument; rich is for terminals."""
+    """LibCST is for the syntax of a newer Python; rich is for terminals."""
     (tmp_path / "train.py").write_text(text)
     found, modules = loaded("check", "train.py", cwd=tmp_path)
 

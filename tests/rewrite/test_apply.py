@@ -144,7 +144,7 @@ STYLES = {
 @pytest.mark.parametrize("newline", ["\n", "\r\n"])
 def test_a_new_argument_has_the_style_of_the_call(name: str, newline: str) -> None:
     """Its lines, commas, blanks, tabs and line ends."""
-    from mpslint.program.lossless import with_argument
+    from mpslint.program.call_text import with_argument
 
     before, after = (text.replace("\n", newline) for text in STYLES[name])
 
