@@ -115,16 +115,6 @@ class Handler:
 
 
 @record(frozen=True, slots=True, eq=False)
-class Division:
-    """A division by a number that is 0 because of what the Target answers to a platform question."""
-
-    node: ast.BinOp | ast.AugAssign
-    source: str
-    """The question, by the qualified name of the function that was asked."""
-    context: Context
-
-
-@record(frozen=True, slots=True, eq=False)
 class Move:
     """A move of something to a device."""
 
@@ -232,7 +222,6 @@ SEEN = (
     "handlers",
     "choices",
     "unbound",
-    "divisions",
     "accumulations",
     "passes",
     "gradients",
@@ -258,7 +247,6 @@ class Facts:
     choices: list[Choice] = field(default_factory=list)
     unbound: list[NameRead] = field(default_factory=list)
     """Only from the first choice on."""
-    divisions: list[Division] = field(default_factory=list)
     accumulations: list[Accumulation] = field(default_factory=list)
     passes: list[Pass] = field(default_factory=list)
     gradients: list[Gradients] = field(default_factory=list)

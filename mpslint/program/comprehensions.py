@@ -78,6 +78,8 @@ def _any_element(m: Walker, node: ast.ListComp | ast.SetComp | ast.GeneratorExp 
     for generator in node.generators:
         iterated = iterated if generator is node.generators[0] else m.value(generator.iter)
         loops = (*loops, generator)
+        if not m.is_silent:
+            m.facts.loops.append((generator, iterated, m.context))
         with m.within(loops=loops):
             assign_loop_target(m, generator.target, iterated)
             for test in generator.ifs:

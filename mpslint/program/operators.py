@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from mpslint.core.versions import parse_version
-from mpslint.facts.facts import Division
+from mpslint.facts.events import Certainty, Operand, TensorEvent
 from mpslint.facts.joined import join_all, same
 from mpslint.facts.values import (
     BEHIND,
@@ -58,7 +58,8 @@ DIVISIONS = (ast.Div, ast.FloorDiv, ast.Mod)
 
 
 def note_division(m: Walker, node: ast.BinOp | ast.AugAssign, op: ast.operator, left: Value, right: Value) -> None:
-    """Record a division by what is 0 on this Target; `%` of a text formats it, and a tensor divided by 0 is infinite."""
+    """Note a division by what is 0 on this Target; `%` of a text formats it, a tensor divided by 0 is infinite, and a loop over nothing
+    (`range(gpus)`) never comes to it."""
     is_exact = not isinstance(op, ast.Div)
     if (isinstance(left, Instance) and not (is_exact and left.owner is not None)) or (
         isinstance(left, Unknown) and left is not COMMAND_LINE and not is_exact
@@ -67,7 +68,9 @@ def note_division(m: Walker, node: ast.BinOp | ast.AugAssign, op: ast.operator, 
     if m.is_silent or not isinstance(op, DIVISIONS) or not isinstance(right, Known) or not right.source or right.value != 0:
         return
     if isinstance(right.value, int) and not isinstance(right.value, bool) and not (isinstance(left, Known) and isinstance(left.value, str)):
-        m.facts.divisions.append(Division(node, right.source, m.context))
+        over_nothing = {loop for loop, one, _ in m.facts.loops if isinstance(one, Items) and not (one.slots or one.open)}
+        if over_nothing.isdisjoint(m.context.all_loops):
+            m.facts.events.append(TensorEvent("divided", node, (Operand(right, "", "", node),), Certainty.SURE, m.context, right.source))
 
 
 def own_operator(m: Walker, node: ast.expr | ast.stmt, op: ast.operator, left: Value, right: Value, in_place: bool = False) -> Value | None:

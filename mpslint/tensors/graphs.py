@@ -105,6 +105,15 @@ def note_pass(m: Machine, module: Instance, node: ast.AST, graph: Value, inputs:
     return _joined(made, key)
 
 
+def note_frozen(m: Machine, module: Instance, given: Value) -> None:
+    """Note that a module whose weights are trained gets what frozen modules made of its input."""
+    graph, made = joined_trait(given, GRAPH), module.call
+    is_frozen = isinstance(graph, Known) and not graph.value and bool(_passes(graph))
+    if is_frozen and made is not None and not m.is_silent and is_true(module.slots.get(GRAPH, Known(True))):
+        operand = Operand(module, "", "", made.node.func)
+        note(m, TensorEvent("frozen", made.node, (operand,), Certainty.SURE, made.context, module.name))
+
+
 def _joined(graph: Value, key: PassKey) -> Value:
     parts = [
         Known(AutogradGraph(bool(one.value), _passes(one) | {key}), one.origin, one.weak) if isinstance(one, Known) else one

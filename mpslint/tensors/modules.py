@@ -21,7 +21,7 @@ from mpslint.facts.values import (
     weakened,
 )
 from mpslint.facts.values import Mapping as DictValue
-from mpslint.tensors.graphs import computed, note_pass
+from mpslint.tensors.graphs import computed, note_frozen, note_pass
 from mpslint.tensors.kinds import load_kinds
 from mpslint.tensors.meet import Met, meet, met, note_other_autocast, note_use
 from mpslint.tensors.signatures import Signature, load_signatures, with_arguments
@@ -277,6 +277,8 @@ def call_module(
         )
         ordered = {key: given.values[key] for key in sorted(given.values, key=lambda key: key not in own.called_with)}
         return apply(m, done, GivenByName(ordered, False), node, result)
+    if positional and not is_without_graph(m):
+        note_frozen(m, module, positional[0].value)
     inputs = [one for argument in (*positional, *keywords.values()) for one in met(argument.value, argument.node)]
     if own is None and module.call is not None and module.name and not load_kinds().makes_module(module.name):
         inputs = [one for one in inputs if not one.may_be_number]  # a library's object, such as a pipeline, takes anything
@@ -309,7 +311,9 @@ def _graph(module: Instance, inputs: Sequence[Met], is_assumed: bool) -> Value:
     is_one = not is_assumed or module.cls is not None or load_kinds().makes_module(module.name)
     requires = module.slots.get(GRAPH, Known(True, weak=is_assumed) if is_one else UNKNOWN)
     given = graph_of(inputs)
-    return given if is_true(given) or (isinstance(requires, Known) and not requires.value) else requires
+    if isinstance(requires, Known) and not requires.value:
+        return Known(False, weak=True) if given is UNKNOWN else given  # what nobody sees is taken for data
+    return given if is_true(given) else requires
 
 
 def weights_of(module: Instance, node: ast.AST) -> Met:
