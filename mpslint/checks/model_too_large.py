@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from mpslint.checks._trainers import trainer_of
+from mpslint.core.checkpoints import parameters_of
 from mpslint.core.knowledge import platform_data
 from mpslint.core.versions import Version
 from mpslint.rule.judge import Match, match_of
@@ -90,16 +91,6 @@ def _of_file(plan: TrainingPlan, files: Mapping[str, Any] | None, evidence: Evid
     if not adapters or any(not one.is_known or one.constant != "none" for one in adapters):
         return None
     return next((one for one in plan.settings.get("model.name", ()) if one.is_known and isinstance(one.constant, str)), None)
-
-
-def parameters_of(checkpoint: str) -> float | None:
-    """Return how many million parameters a checkpoint has, from the table or from its own name; None where neither says."""
-    known = platform_data("model_sizes")
-    name = checkpoint.rstrip("/").rsplit("/", 1)[-1]
-    if name in known["parameters"]:
-        return float(known["parameters"][name])
-    found = re.search(known["named"], name)
-    return float(found.group(1)) * (1000 if found.group(2) in "bB" else 1) if found is not None else None
 
 
 def _bytes_of_parameter(plan: TrainingPlan, is_partly: bool, weights: str | None = None) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from mpslint.checks.model_too_large import parameters_of
+from mpslint.core.checkpoints import parameters_of
 from mpslint.rule.judge import Match
 from mpslint.rule.trained import is_quantised
 from mpslint.settings.evidence import Evidence

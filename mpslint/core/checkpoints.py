@@ -1,12 +1,13 @@
-"""The configurations of published checkpoints, from `rules/platform/models/`."""
+"""Published checkpoints: their configurations, from `rules/platform/models/`, and how large they are."""
 
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Mapping
 from typing import Any
 
-from mpslint.core.knowledge import knowledge_files, read_yaml
+from mpslint.core.knowledge import knowledge_files, platform_data, read_yaml
 
 TASKS = "tasks"
 
@@ -26,3 +27,13 @@ def configuration_of(name: str) -> Mapping[str, Any] | None:
             if checkpoint.lower() == wanted:
                 return {**family["defaults"], **values}
     return None
+
+
+def parameters_of(checkpoint: str) -> float | None:
+    """Return how many million parameters a checkpoint has, from the table or from its own name; None where neither says."""
+    known = platform_data("model_sizes")
+    name = checkpoint.rstrip("/").rsplit("/", 1)[-1]
+    if name in known["parameters"]:
+        return float(known["parameters"][name])
+    found = re.search(known["named"], name)
+    return float(found.group(1)) * (1000 if found.group(2) in "bB" else 1) if found is not None else None

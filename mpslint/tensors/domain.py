@@ -85,7 +85,7 @@ def call(
             return call_module(m, receiver, positional, everything, node, name, result)
         if is_module(receiver) and kinds.leaves_inputs(method, m.versions):
             inputs = [one for argument in (*positional, *everything.values()) for one in met(argument.value, argument.node)]
-            meet(m, node, [weights_of(receiver, node.func), *inputs], "outside module", name, scalars=False)
+            meet(m, node, [weights_of(receiver, getattr(node.func, "value", node.func)), *inputs], "outside module", name, scalars=False)
         if receiver.kind:
             return _method(m, receiver, method, arguments, node, result)
         each = trait(receiver, EACH)

@@ -34,6 +34,7 @@ class Kinds:
     device_class: str
     device_argument: str
     device_maps: frozenset[str]
+    always_fits: int
     lacks: frozenset[str]
     default_device_setters: frozenset[str]
     default_dtype_setters: frozenset[str]

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from mpslint.core.checkpoints import configuration_of, parameters_of
 from mpslint.facts.values import (
     CHILD,
     RAISED,
@@ -75,7 +76,11 @@ def make_module(
     typed(
         made,
         load_kinds().module,
-        place=_mapped(mapped) if mapped is not None else place if signature is not None else weakened(place),
+        place=_mapped(mapped, positional[0].value if positional else UNKNOWN)
+        if mapped is not None
+        else place
+        if signature is not None
+        else weakened(place),
         dtype=UNKNOWN if signature is None and dtype is None else default_dtype(m, node) if dtype is None else _dtype_value(dtype),
     )
     note_use(m, trait(made, PLACE))
@@ -90,12 +95,22 @@ def make_module(
         made.slots.update({(CHILD, number): one for number, one in enumerate(_contained([argument.value for argument in inner]))})
 
 
-def _mapped(asked: Value) -> Value:
-    """Return where a device map puts a model: accelerate's own maps on the GPU as far as it has room, a device there."""
+def _mapped(asked: Value, checkpoint: Value) -> Value:
+    """Return where a device map puts a model: accelerate's own maps on the GPU as far as it has room, a device there.
+
+    What doesn't fit as a whole gets hooks that move its inputs, too; a checkpoint that is known to be small always fits.
+    """
     kinds = load_kinds()
     if isinstance(asked, Known) and asked.value in kinds.device_maps:
-        return Known(kinds.gpu, asked.origin, True)
+        return Known(kinds.gpu, asked.origin, weak=not _is_small(checkpoint))
     return asked if devices_of(asked) <= {kinds.gpu, kinds.default_place} else UNKNOWN
+
+
+def _is_small(checkpoint: Value) -> bool:
+    """Return whether a model fits on the GPU of any Mac, by the name of its checkpoint."""
+    name = checkpoint.value if isinstance(checkpoint, Known) and isinstance(checkpoint.value, str) else ""
+    millions = parameters_of(name)
+    return configuration_of(name) is not None if millions is None else millions <= load_kinds().always_fits
 
 
 def _given(keywords: Mapping[str, Argument], name: str) -> Value | None:
