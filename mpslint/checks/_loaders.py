@@ -10,8 +10,8 @@ from types import MappingProxyType
 from mpslint.facts.values import Argument, Bound, Call, Class, Function, Instance, Items, Known, Value, alternatives_of
 from mpslint.facts.values import Mapping as DictValue
 from mpslint.program.implicit import inside
+from mpslint.rule.judge import Match, match_of
 from mpslint.settings.evidence import Evidence
-from mpslint.settings.setting import Setting
 from mpslint.settings.translate import bound_arguments
 
 ONLY_ASKED = frozenset(["dataset", "batch_size", "num_workers", "sampler", "batch_sampler", "collate_fn", "pin_memory", "drop_last"])
@@ -24,8 +24,8 @@ PICKLES_ITSELF = ("__getstate__", "__reduce__", "__reduce_ex__")
 """Methods that say what of an object is pickled."""
 
 
-def with_workers(evidence: Evidence) -> Iterator[tuple[Call, Setting, dict[str, Argument]]]:
-    """Yield the DataLoaders that certainly start workers, with the setting that says so and their arguments."""
+def with_workers(evidence: Evidence) -> Iterator[tuple[Call, Match, dict[str, Argument]]]:
+    """Yield the DataLoaders that certainly start workers, with the match of the setting that says so, and their arguments."""
     for matched in evidence.file_plans.matched:
         if matched.pattern.role != "loader":
             continue
@@ -36,8 +36,10 @@ def with_workers(evidence: Evidence) -> Iterator[tuple[Call, Setting, dict[str, 
         if workers is None or not workers.constants or not all(isinstance(n, int) and n > 0 for n in workers.constants):
             continue
         context = arguments.get("multiprocessing_context")
-        if _spawns(matched.call, evidence) if context is None else _is_spawn(context.value):
-            yield matched.call, workers, arguments
+        is_spawned = _spawns(matched.call, evidence) if context is None else _is_spawn(context.value)
+        match = match_of(workers, evidence.plans[-1], evidence) if is_spawned else None
+        if match is not None:
+            yield matched.call, match, arguments
 
 
 def _spawns(loader: Call, evidence: Evidence) -> bool:

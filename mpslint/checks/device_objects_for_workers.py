@@ -14,7 +14,7 @@ from mpslint.core.versions import VersionRange
 from mpslint.facts.values import Call, Instance, Value, origin_of
 from mpslint.program.hooks import loader_makers
 from mpslint.program.platform import load_platform
-from mpslint.rule.judge import Match, match_of
+from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
 from mpslint.tensors.kinds import load_kinds
 from mpslint.tensors.traits import PLACE, devices_of, joined_trait
@@ -39,12 +39,11 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
     `accelerators`, the words by which a Trainer uses the Mac's GPU, and `chosen`, the versions in which one does that is told nothing.
     """
     asked = list(_asked(evidence, options))
-    for loader, workers, arguments in with_workers(evidence):
-        match = match_of(workers, evidence.plans[-1], evidence)
+    for loader, match, arguments in with_workers(evidence):
         taken = [arguments[name].value for name in TAKEN if name in arguments]
         parts = list(pickled(taken))
         found = _placed_in(parts, evidence) or _trained_with(loader, parts, asked, evidence)
-        if match is not None and found is not None:
+        if found is not None:
             name, where = found
             yield dataclasses.replace(match, values={**match.values, "name": name}, related=(*match.related, where))
 

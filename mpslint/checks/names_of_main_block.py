@@ -13,7 +13,7 @@ from mpslint.facts.values import Bound, Frame, Function, Instance, Value, altern
 from mpslint.program.flow import asks_for_main
 from mpslint.program.loops import SCOPES
 from mpslint.program.walk import at_once, bound_by, children, walk
-from mpslint.rule.judge import Match, match_of
+from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
 from mpslint.source.document import Kind
 
@@ -26,19 +26,17 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
     if evidence.document.kind is not Kind.PYTHON:
         return
     names: set[str] | None = None
-    for _, workers, arguments in with_workers(evidence):
-        match = match_of(workers, evidence.plans[-1], evidence)
+    for _, match, arguments in with_workers(evidence):
         run = [one for name in TAKEN if name in arguments for one in _run_by(arguments[name].value) if _is_in_script(one.frame)]
         if run and names is None:
             names = _only_in_main(evidence.facts.body)
         if not (run and names):
             continue
         read = next(((one, node) for one in run for node in _read_in(one) if node.id in names), None)
-        if match is None or read is None:
-            continue
-        function, node = read
-        related = (*match.related, Related(evidence.span_of(node), f"{function.name}() reads it here"))
-        yield dataclasses.replace(match, values={**match.values, "name": node.id, "function": function.name}, related=related)
+        if read is not None:
+            function, node = read
+            related = (*match.related, Related(evidence.span_of(node), f"{function.name}() reads it here"))
+            yield dataclasses.replace(match, values={**match.values, "name": node.id, "function": function.name}, related=related)
 
 
 def _run_by(value: Value) -> Iterator[Function]:

@@ -10,7 +10,7 @@ from typing import Any
 from mpslint.checks._loaders import never_read
 from mpslint.checks._longest import filled_to_longest
 from mpslint.checks._one_length import has_one_length
-from mpslint.facts.values import Bound, Frame, Function, Instance, Known, Unknown, Value, alternatives_of
+from mpslint.facts.values import Bound, Function, Instance, Known, Unknown, Value, alternatives_of
 from mpslint.program.walk import walk
 from mpslint.rule.judge import Match
 from mpslint.rule.loops import called_name
@@ -92,7 +92,7 @@ def _function_of(value: Value) -> Function | None:
         return _function_of(value.call.arguments[0].value)
     if isinstance(value, Function) and isinstance(value.node, ast.Lambda):
         called = value.node.body.func if isinstance(value.node.body, ast.Call) else None
-        behind = _found(called.id, value.frame) if isinstance(called, ast.Name) else None
+        behind = _called(value, called)
         return behind if isinstance(behind, Function) and behind is not value else value
     if isinstance(value, Instance) and value.cls is not None:
         method = value.cls.lookup("__call__")
@@ -100,11 +100,10 @@ def _function_of(value: Value) -> Function | None:
     return value if isinstance(value, Function) else None
 
 
-def _found(name: str, frame: Frame | None) -> Value | None:
-    """Return what a name means in a frame or those around it."""
-    while frame is not None and name not in frame.slots:
-        frame = frame.parent
-    return frame.slots[name] if frame is not None else None
+def _called(function: Function, called: ast.expr | None) -> Value | None:
+    """Return what is called by a name in a function; None for what is called otherwise."""
+    frame = function.frame.having(called.id) if isinstance(called, ast.Name) else None
+    return frame.slots[called.id] if frame is not None and isinstance(called, ast.Name) else None
 
 
 def _pads_to_longest(node: ast.Call, owner: Instance | None) -> bool:
@@ -139,7 +138,7 @@ def _padding(function: Function, owner: Instance | None, given: frozenset[str], 
     padding = [node for node in nodes if isinstance(node, ast.Call) and _pads_to_longest(node, owner)]
     padding = padding or filled_to_longest(nodes, given, _constants(owner))
     for node in nodes if depth and not padding else ():
-        behind = _found(node.func.id, function.frame) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else None
+        behind = _called(function, node.func) if isinstance(node, ast.Call) else None
         if isinstance(node, ast.Call) and isinstance(behind, Function) and behind.node is not function.node:
             parameters = [parameter.arg for parameter in behind.node.args.args]
             passed = [*parameters[: len(node.args)], *(keyword.arg for keyword in node.keywords if keyword.arg is not None)]

@@ -10,7 +10,7 @@ from mpslint.checks._loaders import with_workers
 from mpslint.facts.values import Call, Context, Function, made_from
 from mpslint.program.hooks import loader_source
 from mpslint.rule.comparisons import fits_any
-from mpslint.rule.judge import Match, match_of
+from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
 from mpslint.source.document import Kind
 
@@ -34,12 +34,10 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
             unguarded += [argument.value for argument in (*call.arguments, *call.keywords.values())]
             makers += _makers(call, options["makers"].get(call.method, ""))
     gone_through = {id(one) for value in unguarded for one in made_from(value)}
-    for call, workers, _ in with_workers(evidence):
+    for call, match, _ in with_workers(evidence):
         is_made = not call.context.guards and any(function in makers for function in call.context.functions)
         if is_made or (call.result is not None and id(call.result) in gone_through):
-            match = match_of(workers, evidence.plans[-1], evidence)
-            if match is not None:
-                yield match
+            yield match
 
 
 def _runs_on_import(context: Context) -> bool:

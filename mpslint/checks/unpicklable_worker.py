@@ -9,7 +9,7 @@ from typing import Any
 from mpslint.checks._loaders import TAKEN, pickled, with_workers
 from mpslint.core.finding import Related
 from mpslint.facts.values import Function, Instance
-from mpslint.rule.judge import Match, match_of
+from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
 from mpslint.source.document import Kind
 
@@ -22,11 +22,8 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
     """
     if evidence.document.kind is not Kind.PYTHON:
         return
-    for _, workers, arguments in with_workers(evidence):
+    for _, match, arguments in with_workers(evidence):
         taken = [arguments[name].value for name in TAKEN if name in arguments]
-        match = match_of(workers, evidence.plans[-1], evidence)
-        if match is None:
-            continue
         held = [one for _, one in pickled(taken, options["keepers"], options["dropped"], options["hiders"])]
         function = next((one for one in held if isinstance(one, Function) and _is_local(one)), None)
         if function is not None:

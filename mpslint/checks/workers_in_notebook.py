@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from mpslint.checks._loaders import TAKEN, made_of, with_workers
 from mpslint.facts.values import Class, Function
-from mpslint.rule.judge import Match, match_of
+from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
 from mpslint.source.document import Kind
 
@@ -16,15 +17,12 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
     """Yield the workers of loaders that take a class or function of the notebook with them."""
     if evidence.document.kind is not Kind.NOTEBOOK:
         return
-    for _, workers, arguments in with_workers(evidence):
+    for _, match, arguments in with_workers(evidence):
         parts = (part for name in TAKEN if name in arguments for part in made_of(arguments[name].value))
         own = next((part for part in parts if _is_in_notebook(part, evidence)), None)
-        match = match_of(workers, evidence.plans[-1], evidence)
-        if own is not None and match is not None:
+        if own is not None:
             name = own.node.name if isinstance(own, Class) else own.name
-            yield Match(
-                match.span, {**match.values, "name": name}, workers, workers.call, match.plan, match.context, match.related, match.node
-            )
+            yield replace(match, values={**match.values, "name": name})
 
 
 def _is_in_notebook(part: Class | Function, evidence: Evidence) -> bool:

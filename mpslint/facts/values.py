@@ -198,6 +198,13 @@ class Frame:
     own_names: frozenset[str] = frozenset()
     """The names that a function assigns somewhere."""
 
+    def having(self, name: str) -> Frame | None:
+        """Return the frame in which a name has a value, itself or one around it; None where none has."""
+        frame: Frame | None = self
+        while frame is not None and name not in frame.slots:
+            frame = frame.parent
+        return frame
+
     @property
     def outermost(self) -> Frame:
         """The frame of the module that it is in."""

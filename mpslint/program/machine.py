@@ -318,10 +318,7 @@ class Walker:
 
     def frame_with(self, name: str) -> Frame | None:
         """Return the frame in which a name has a value; None where none has."""
-        frame: Frame | None = self.frame
-        while frame is not None and name not in frame.slots:
-            frame = frame.parent
-        return frame
+        return self.frame.having(name)
 
     def owner_of(self, name: str) -> Frame:
         """Return the frame that Python looks in for a name without a value: that of the function which assigns it, or of the module."""

@@ -66,7 +66,7 @@ def written_by(reach: Reach, seen: Iterable[Value] | None = None) -> Writes:
     """Return the places that may be written by code with this reach; `seen` is the part of it that is asked about, if not all."""
     places: Writes = {}
     for start, name in reach.outer:
-        if (frame := _home(start, name)) is not None:
+        if (frame := start.having(name)) is not None:
             places[id(frame.slots), name] = (frame.slots, name, UNKNOWN)
     for one in reach.seen.values() if seen is None else seen:
         if isinstance(one, Mapping) or (isinstance(one, Items) and one.kind in ("list", "set")):
@@ -188,14 +188,7 @@ def names_in(store: Store, start: Frame, text: Text, reach: Reach) -> list[Value
         while frame is not None:  # a name may be given a value later, in any of them
             store.reached.update([(id(frame.slots), name) for name in text.names])
             frame = frame.parent
-    return [value for name in text.names if (frame := _home(start, name)) is not None and (value := frame.slots.get(name)) is not None]
-
-
-def _home(frame: Frame | None, name: str) -> Frame | None:
-    """Return the frame in which a function finds a name."""
-    while frame is not None and name not in frame.slots:
-        frame = frame.parent
-    return frame
+    return [value for name in text.names if (frame := start.having(name)) is not None and (value := frame.slots.get(name)) is not None]
 
 
 def text_of(node: FunctionNode) -> Text:

@@ -6,7 +6,7 @@ import functools
 import logging
 import sys
 from collections.abc import Awaitable, Callable
-from typing import Any, BinaryIO, ParamSpec, TypeVar, cast
+from typing import Any, BinaryIO, ParamSpec, TypeAlias, TypeVar, cast
 
 from lsprotocol import types
 from pygls.lsp.server import LanguageServer
@@ -27,6 +27,7 @@ from mpslint.target.pins import pin_file_globs
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
+Opened: TypeAlias = types.DidOpenTextDocumentParams | types.DidOpenNotebookDocumentParams
 
 NOTEBOOKS = types.NotebookDocumentSyncOptions([types.NotebookDocumentFilterWithNotebook("*")], save=True)
 """All cells of every notebook: cells that are no Python count where cells are counted."""
@@ -58,8 +59,7 @@ def serve(options: Options, complain: Callable[[str], object]) -> bool:
     logging.getLogger("pygls").propagate = False
     server = Server("mpslint", __version__, notebook_document_sync=NOTEBOOKS, protocol_cls=Wire)
     desk = Desk(server, options)
-    _register_texts(server, desk)
-    _register_notebooks(server, desk)
+    _register_changes(server, desk)
     _register_answers(server, desk)
     stdout, sys.stdout = sys.stdout, sys.stderr  # what anything prints by mistake is no message
     source = Input(sys.stdin.buffer, complain)
@@ -69,54 +69,40 @@ def serve(options: Options, complain: Callable[[str], object]) -> bool:
     return server.has_ended
 
 
-def _register_texts(server: LanguageServer, desk: Desk) -> None:
-    """Say what is done when a text is opened, changed, saved and closed."""
+def _register_changes(server: LanguageServer, desk: Desk) -> None:
+    """Say what is done when a text or a notebook is opened, changed, saved and closed."""
 
     @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
-    def did_open(params: types.DidOpenTextDocumentParams) -> None:
-        keep_lines(server.workspace, params.text_document.uri)
-        desk.touched()
-        desk.changed(params.text_document.uri)
+    @server.feature(types.NOTEBOOK_DOCUMENT_DID_OPEN)
+    def did_open(params: Opened) -> None:
+        for one in params.cell_text_documents if isinstance(params, types.DidOpenNotebookDocumentParams) else (params.text_document,):
+            keep_lines(server.workspace, one.uri)
+        did_save(params)
 
     @server.feature(types.TEXT_DOCUMENT_DID_CHANGE)
-    def did_change(params: types.DidChangeTextDocumentParams) -> None:
-        desk.changed(params.text_document.uri, is_typing=True)
-
-    @server.feature(types.TEXT_DOCUMENT_DID_SAVE)
-    def did_save(params: types.DidSaveTextDocumentParams) -> None:
-        desk.touched()
-        desk.changed(params.text_document.uri)
-
-    @server.feature(types.TEXT_DOCUMENT_DID_CLOSE)
-    def did_close(params: types.DidCloseTextDocumentParams) -> None:
-        desk.closed(params.text_document.uri)
-
-
-def _register_notebooks(server: LanguageServer, desk: Desk) -> None:
-    """Say what is done when a notebook is opened, changed, saved and closed."""
-
-    @server.feature(types.NOTEBOOK_DOCUMENT_DID_OPEN)
-    def did_open(params: types.DidOpenNotebookDocumentParams) -> None:
-        for cell in params.cell_text_documents:
-            keep_lines(server.workspace, cell.uri)
-        desk.touched()
-        desk.changed(params.notebook_document.uri)
-
     @server.feature(types.NOTEBOOK_DOCUMENT_DID_CHANGE)
-    def did_change(params: types.DidChangeNotebookDocumentParams) -> None:
-        cells = params.change.cells
+    def did_change(params: types.DidChangeTextDocumentParams | types.DidChangeNotebookDocumentParams) -> None:
+        cells = params.change.cells if isinstance(params, types.DidChangeNotebookDocumentParams) else None
         for cell in cells.structure.did_open or () if cells is not None and cells.structure is not None else ():
             keep_lines(server.workspace, cell.uri)
-        desk.changed(params.notebook_document.uri, is_typing=True)
+        desk.changed(_uri_of(params), is_typing=True)
 
+    @server.feature(types.TEXT_DOCUMENT_DID_SAVE)
     @server.feature(types.NOTEBOOK_DOCUMENT_DID_SAVE)
-    def did_save(params: types.DidSaveNotebookDocumentParams) -> None:
+    def did_save(params: types.DidSaveTextDocumentParams | types.DidSaveNotebookDocumentParams | Opened) -> None:
         desk.touched()
-        desk.changed(params.notebook_document.uri)
+        desk.changed(_uri_of(params))
 
+    @server.feature(types.TEXT_DOCUMENT_DID_CLOSE)
     @server.feature(types.NOTEBOOK_DOCUMENT_DID_CLOSE)
-    def did_close(params: types.DidCloseNotebookDocumentParams) -> None:
-        desk.closed(params.notebook_document.uri)
+    def did_close(params: types.DidCloseTextDocumentParams | types.DidCloseNotebookDocumentParams) -> None:
+        desk.closed(_uri_of(params))
+
+
+def _uri_of(params: Any) -> str:
+    """Return the address of the text or the notebook that a message is about."""
+    document = getattr(params, "text_document", None) or params.notebook_document
+    return str(document.uri)
 
 
 def _register_answers(server: Server, desk: Desk) -> None:

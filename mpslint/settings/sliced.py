@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from mpslint.facts.values import Bound, Call, Frame, Function, Known, Value
+from mpslint.facts.values import Bound, Call, Function, Known
 from mpslint.program.walk import walk
 
 TOKENS = re.compile(r"input_?ids|tokens|labels|attention_mask", re.IGNORECASE)
@@ -59,12 +59,6 @@ def _number(node: ast.expr, function: Function, nodes: Sequence[ast.AST]) -> int
     parameters = function.node.args
     if any(parameter.arg == node.id for parameter in (*parameters.posonlyargs, *parameters.args, *parameters.kwonlyargs)):
         return None
-    value = _around(node.id, function.frame)
+    frame = function.frame.having(node.id)
+    value = frame.slots[node.id] if frame is not None else None
     return value.value if isinstance(value, Known) and type(value.value) is int else None
-
-
-def _around(name: str, frame: Frame | None) -> Value | None:
-    """Return what a name means in a frame or those around it."""
-    while frame is not None and name not in frame.slots:
-        frame = frame.parent
-    return frame.slots[name] if frame is not None else None
