@@ -87,14 +87,6 @@ def _only_asks(node: ast.AST | None) -> bool:
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "len"
 
 
-def moved_to_gpu(evidence: Evidence) -> Iterator[Call]:
-    """Yield the calls that move something to the Mac's GPU."""
-    for matched in evidence.file_plans.matched:
-        names = [str(one) for setting in matched.settings if setting.name == "device.name" for one in setting.constants]
-        if names and all(name.startswith("mps") for name in names):
-            yield matched.call
-
-
 def run_in_workers(part: Class | Function) -> list[Function]:
     """Return what of a data set's class, or of a function that a loader is given, runs in the workers."""
     found = [part] if isinstance(part, Function) else [part.lookup(name) for name in IN_WORKERS]

@@ -31,8 +31,6 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
 def _uses_of_mps(evidence: Evidence) -> Iterator[Call]:
     """Yield the calls that put something on MPS: placements, and the makers of Trainers."""
     for matched in evidence.file_plans.matched:
-        devices = [value for setting in matched.settings if setting.name == "device.name" for value in setting.constants]
-        if (
-            matched.pattern.role in ("placement", "default_device") and any(str(device).startswith("mps") for device in devices)
-        ) or matched.pattern.role in load_roles().trains:
+        is_placing = matched.pattern.role in ("placement", "default_device") and "mps" in matched.devices
+        if is_placing or matched.pattern.role in load_roles().trains:
             yield matched.call

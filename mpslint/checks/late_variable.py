@@ -13,8 +13,10 @@ from mpslint.facts.facts import EnvironmentWrite, Import
 from mpslint.facts.values import Known
 from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
-from mpslint.settings.plan import Matched
 from mpslint.settings.spelling import WrittenSetting
+
+PLACING = ("placement", "factory", "default_device")
+"""The roles of what may be the first use of the GPU."""
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
@@ -81,15 +83,10 @@ def _brings_torch(fact: Import) -> bool:
 
 def _use_before(evidence: Evidence, write: EnvironmentWrite) -> ast.AST | None:
     """Return the first call of the module itself that puts something on the GPU, where it stands above a write."""
-    placed = [m for m in evidence.file_plans.matched if m.pattern.role in ("placement", "factory", "default_device") and _takes_mps(m)]
+    placed = [m for m in evidence.file_plans.matched if m.pattern.role in PLACING and m.devices == {"mps"}]
     calls = [m.call for m in placed if not m.call.context.functions and not m.call.context.guards]
     first = min(calls, key=lambda call: evidence.span_of(call.node).start, default=None)
     return first.node if first is not None and evidence.span_of(first.node).end < write.start else None
-
-
-def _takes_mps(matched: Matched) -> bool:
-    devices = [s for s in matched.settings if s.name == "device.name"]
-    return bool(devices) and all(s.constants and all(str(c).split(":")[0] == "mps" for c in s.constants) for s in devices)
 
 
 def rewrite(match: Match, evidence: Evidence) -> WrittenSetting | None:

@@ -10,7 +10,6 @@ from mpslint.facts.values import Argument, Call, Instance, Known, alternatives_o
 from mpslint.rule.guards import is_caught
 from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
-from mpslint.settings.plan import Matched
 
 OF_EVERY_MODULE = frozenset(
     {"parameters", "named_parameters", "modules", "named_modules", "children", "state_dict", "eval", "train", "to", "cuda", "cpu", "size",
@@ -30,7 +29,9 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
     placed: dict[int, Call] = {}
     moved: dict[int, Match] = {}
     for call in evidence.facts.calls:
-        device = "cpu" if call.method == "cpu" else _device(matched.get(id(call)))
+        placing = matched.get(id(call))
+        devices = placing.devices if placing is not None and placing.pattern.role == "placement" else frozenset()
+        device = "cpu" if call.method == "cpu" else "".join(devices) if len(devices) == 1 else ""
         if device and isinstance(call.receiver, Instance):
             moved.pop(id(call.receiver), None)
             placed.pop(id(call.receiver), None)
@@ -48,15 +49,6 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
                 yield match
             elif call.name in options.get("moves", ()) and _moves(call, options):
                 moved[id(model)] = match
-
-
-def _device(found: Matched | None) -> str:
-    """Return the device that a call puts something on, whatever path was taken; '' for another call, or where it isn't known."""
-    if found is None or found.pattern.role != "placement":
-        return ""
-    parts = [part for s in found.settings if s.name == "device.name" for part in alternatives_of(s.value)]
-    names = {str(part.value).split(":")[0] if isinstance(part, Known) else "" for part in parts}
-    return names.pop() if len(names) == 1 else ""
 
 
 def _given(call: Call) -> Iterator[Instance]:

@@ -132,7 +132,7 @@ def _at_origin(match: Match) -> Match:
 
 def _candidates(condition: Condition, evidence: Evidence) -> Iterator[Match]:
     """Yield the places where the first condition of a rule holds."""
-    return _SUBJECTS[condition.subject](condition, evidence)
+    return _SUBJECTS.get(condition.subject, _nowhere)(condition, evidence)
 
 
 def _settings(condition: Condition, evidence: Evidence) -> Iterator[Match]:
@@ -305,17 +305,7 @@ _SUBJECTS: dict[str, Callable[[Condition, Evidence], Iterator[Match]]] = {
     "import": _imports,
     "check": _checks,
     "event": _events,
-    "role": _nowhere,
-    "trains": _nowhere,
-    "trained": _nowhere,
-    "asks": _nowhere,
-    "chooses_device": _nowhere,
-    "mentions": _nowhere,
-    "chip": _nowhere,
-    "versions": _nowhere,
     "suppression": _after_the_others,
-    "runs_on": _nowhere,
-    "program": _nowhere,
 }
 
 

@@ -41,7 +41,7 @@ def gather(
     matched = without_unread(tuple(_match_all(facts.calls, translator)), facts)
     loose = [setting for write in facts.attributes for setting in translator.of_attribute(write)]
     loose += [setting for write in facts.environment if (setting := translator.of_environment(write)) is not None]
-    gatherer = _Gatherer(facts, matched, loose, translator, span_of)
+    gatherer = _Gatherer(facts, matched, loose, translator, span_of, FilePlans((), matched).by_result)
     return FilePlans(tuple(gatherer.plans()), matched)
 
 
@@ -61,6 +61,7 @@ class _Gatherer:
     loose: list[Setting]
     translator: Translator
     span_of: Callable[[ast.AST], Span]
+    by_result: Mapping[int, Matched]
     used: set[int] = field(default_factory=set)
 
     def plans(self) -> Iterator[TrainingPlan]:
@@ -106,10 +107,6 @@ class _Gatherer:
                 yield dataclasses.replace(plan, settings=with_derived(plan.settings, derived_settings(plan)))
 
     @functools.cached_property
-    def _by_result(self) -> dict[int, Matched]:
-        return {id(m.call.result): m for m in self.matched if m.call.result is not None}
-
-    @functools.cached_property
     def _shared(self) -> list[Matched]:
         shared = load_roles().shared
         return [m for m in self.matched if m.pattern.role in shared and id(m) not in self._generated]
@@ -126,7 +123,7 @@ class _Gatherer:
             for call in self.facts.calls:
                 if call.method == "generate":
                     given = [argument.value for argument in (*call.arguments, *call.keywords.values())]
-                    prompts = (part for value in (*given, *call.unpacked) for part in behind(value, self._by_result))
+                    prompts = (part for value in (*given, *call.unpacked) for part in behind(value, self.by_result))
                     found.update(id(part) for part in prompts if part.pattern.role == "tokenizer")
         return frozenset(found)
 
@@ -136,7 +133,7 @@ class _Gatherer:
         declared = load_roles()
         runs = [m for m in self.matched if m.pattern.role in declared.runs and m.pattern.role != "arguments"]
         given = (argument.value for run in runs for argument in bound_arguments(run.call, run.pattern).values())
-        return frozenset(id(part) for value in given for part in behind(value, self._by_result) if part.pattern.role in declared.own)
+        return frozenset(id(part) for value in given for part in behind(value, self.by_result) if part.pattern.role in declared.own)
 
     @functools.cached_property
     def _only_evaluated(self) -> frozenset[int]:
@@ -148,7 +145,7 @@ class _Gatherer:
     def _of_run(self, run: Matched) -> TrainingPlan:
         """Return the plan of one Trainer: its own arguments, and the objects that it is given with theirs."""
         given = bound_arguments(run.call, run.pattern)
-        parts = [part for argument in given.values() for part in behind(argument.value, self._by_result) if part is not run]
+        parts = [part for argument in given.values() for part in behind(argument.value, self.by_result) if part is not run]
         roles = {part.pattern.role for part in parts}
         self.used.update(id(part) for part in (*parts, run))
         collators = self._collators
@@ -158,7 +155,7 @@ class _Gatherer:
         taken = {role for role in declared.own if role in roles}
         apart = self._given_to_runs | self._only_evaluated
         others = [m for m in self._shared if m not in parts and m.pattern.role not in taken and id(m) not in apart]
-        loaders = given_loaders(run, declared.kinds[run.pattern.role], self.facts, self.matched, self._by_result)
+        loaders = given_loaders(run, declared.kinds[run.pattern.role], self.facts, self.matched, self.by_result)
         batches = [setting for part in loaders for setting in of_loader(part)]
         plan = self._plan(declared.runs[run.pattern.role], [*others, *parts, run], _called(run.call), run.call.node, batches)
         return without_training(plan, run.call) if only_evaluates(run, self.facts) else plan
@@ -178,7 +175,7 @@ class _Gatherer:
                 setting
                 for loop, iterated, _ in self.facts.loops
                 if loop in loops
-                for part in _loaders_behind(iterated, self._by_result)
+                for part in _loaders_behind(iterated, self.by_result)
                 for setting in of_loader(part)
             ]
             yield self._plan("loop", parts, "training loop", loops[0], batches or self._own_batches)

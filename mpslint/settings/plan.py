@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from mpslint.core.finding import Span
 from mpslint.core.record import record
 from mpslint.core.versions import VersionRange
-from mpslint.facts.values import Call, Known
+from mpslint.facts.values import Call, Known, alternatives_of
 from mpslint.settings.dialect import CallPattern
 from mpslint.settings.setting import Setting
 from mpslint.settings.vocabulary import load_vocabulary
@@ -101,6 +101,12 @@ class Matched:
     call: Call
     pattern: CallPattern
     settings: tuple[Setting, ...]
+
+    @property
+    def devices(self) -> frozenset[str]:
+        """The devices that it may name, without their index; '' among them where one isn't known."""
+        values = (one for setting in self.settings if setting.name == "device.name" for one in alternatives_of(setting.value))
+        return frozenset(str(one.value).split(":")[0] if isinstance(one, Known) else "" for one in values)
 
 
 @record(frozen=True, eq=False)

@@ -11,6 +11,7 @@ from typing import Any
 from mpslint.core.finding import Span
 from mpslint.core.record import record
 from mpslint.core.versions import Version
+from mpslint.facts.entries import ConfigEntry
 from mpslint.facts.facts import AttributeWrite, EnvironmentWrite
 from mpslint.facts.joined import join_all
 from mpslint.facts.values import (
@@ -125,7 +126,7 @@ class Translator:
                 argument = Argument(overrides[parameter], origin_of(overrides[parameter]))
             if argument is None:
                 continue
-            if spelling.when and not _is_true(arguments.get(spelling.when)):
+            if spelling.when and not is_on(arguments.get(spelling.when)):
                 continue
             value = read_value(spelling, argument.value)
             if value is None:
@@ -243,7 +244,8 @@ def _with_entries(arguments: dict[str, Argument], overrides: Mapping[Any, Value]
     return arguments
 
 
-def _is_true(argument: Argument | None) -> bool:
+def is_on(argument: Argument | ConfigEntry | None) -> bool:
+    """Return whether an argument, or an entry of a configuration, is certainly true."""
     return argument is not None and isinstance(argument.value, Known) and bool(argument.value.value)
 
 

@@ -18,7 +18,7 @@ from mpslint.facts.values import UNKNOWN, Known, OneOf, Symbol, Value
 from mpslint.program.platform import load_platform
 from mpslint.settings.dialect import CallPattern, ConfigPattern, Dialects, Spelling
 from mpslint.settings.setting import Setting
-from mpslint.settings.translate import read_value
+from mpslint.settings.translate import is_on, read_value
 
 
 @record(frozen=True, slots=True, eq=False)
@@ -127,7 +127,7 @@ def _setting(part: ConfigPart, pattern: CallPattern, name: str, versions: Mappin
     unknown: Setting | None = None
     for key, spelling in pattern.table.spellings_of(name):
         entry = part.mapping.get(key)
-        if entry is None or (spelling.when and not _is_true(part.mapping.get(spelling.when))):
+        if entry is None or (spelling.when and not is_on(part.mapping.get(spelling.when))):
             continue
         value = read_value(spelling, _value(entry, dialects))
         if value is None:
@@ -156,10 +156,6 @@ def _written(part: ConfigPart, pattern: CallPattern, key: str, spelling: Spellin
         spelling.setting, value, pattern.dialect, key, entry.span, value_span, entry.origin or value_span, pattern=pattern,
         entry=spelling, style="config", mapping=part.mapping, config=entry, place=part.place,
     )  # fmt: skip
-
-
-def _is_true(entry: ConfigEntry | None) -> bool:
-    return entry is not None and isinstance(entry.value, Known) and bool(entry.value.value)
 
 
 def environment_of(part: ConfigPart) -> Iterator[EnvironmentWrite]:
