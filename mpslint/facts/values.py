@@ -155,17 +155,17 @@ class Instance:
 
     def written_slots(self) -> Slots:
         """Return the slots that the program wrote: no traits, and none that only remember an attribute that was read."""
-        return {key: value for key, value in self.slots.items() if not (is_trait(key) or _is_read(self, key, value))}
+        return {key: value for key, value in self.slots.items() if not (is_trait(key) or self.only_read(key))}
+
+    def only_read(self, key: Any) -> bool:
+        """Return whether a slot holds the object that reading an attribute of an outside object made."""
+        value = self.slots[key]
+        return isinstance(value, Instance) and value.owner is self and value.call is None and value.name == f"{self.name}.{key}"
 
 
 def is_trait(key: Any) -> bool:
     """Return whether a slot holds a trait of an object, and none of its attributes."""
     return isinstance(key, tuple) and key[0] in (TRAIT, CHILD)
-
-
-def _is_read(owner: Instance, key: Any, value: Value) -> bool:
-    """Return whether a slot holds the object that reading an attribute of an outside object made."""
-    return isinstance(value, Instance) and value.owner is owner and value.call is None and value.name == f"{owner.name}.{key}"
 
 
 @record(eq=False, slots=True)

@@ -6,7 +6,9 @@ import ast
 from collections.abc import Iterable
 
 from mpslint.facts.values import (
+    CHILD,
     MAYBE,
+    TRAIT,
     UNKNOWN,
     Bound,
     Class,
@@ -19,7 +21,6 @@ from mpslint.facts.values import (
     Unknown,
     Value,
     alternatives_of,
-    is_trait,
     weakened,
 )
 from mpslint.program.machine import Walker
@@ -100,7 +101,7 @@ def change_items(m: Walker, given: Iterable[Value] = ()) -> None:
         if isinstance(one, (Items, Mapping)):
             m.store.forget(one, CONTENT)
         elif isinstance(one, Instance):
-            for key in [key for key in one.slots if key == "item" or (isinstance(key, tuple) and not is_trait(key))]:
+            for key in [key for key in one.slots if key == "item" or (key.__class__ is tuple and key[0] not in (TRAIT, CHILD))]:
                 m.store.forget(one.slots, key)
     _call_methods(m, lost, ITEM_METHODS, given)
     for value in given if lost else ():

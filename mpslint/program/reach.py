@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import field
 from types import MappingProxyType
@@ -58,8 +57,8 @@ class Reach:
     is_vague: bool = False
     text: tuple[int, int, bool, bool] = (0, 0, False, False)
     """How much was known of what it does, when that was last forgotten."""
-    counted: int = 0
-    """How much of what is seen that was done for."""
+    new: list[Value] = field(default_factory=list)
+    """What was seen since, where it `lasts`."""
 
 
 def written_by(reach: Reach, seen: Iterable[Value] | None = None) -> Writes:
@@ -73,11 +72,9 @@ def written_by(reach: Reach, seen: Iterable[Value] | None = None) -> Writes:
             if reach.changes:
                 places[id(one), CONTENT] = (one, CONTENT, None)
         elif isinstance(one, (Instance, Class)):
-            is_outside = isinstance(one, Instance) and one.cls is None
-            own = one.written_slots() if isinstance(one, Instance) and is_outside else one.slots
-            names = {name for name in own if isinstance(name, str)} if reach.is_vague else reach.written
-            if is_outside:
-                names = names & own.keys()
+            names = {name for name in one.slots if isinstance(name, str)} if reach.is_vague else reach.written
+            if isinstance(one, Instance) and one.cls is None:
+                names = {name for name in names & one.slots.keys() if not one.only_read(name)}
             for name in names:
                 if not isinstance(one.lookup(name) if isinstance(one, Class) else one.slots.get(name), Function):
                     places[id(one.slots), name] = (one.slots, name, UNKNOWN)
@@ -89,8 +86,8 @@ def newly_written(reach: Reach, store: Store) -> Writes:
     waiting, store.newly_reached = store.newly_reached, []
     extend(reach, store, waiting)
     text = (len(reach.written), len(reach.outer), reach.changes, reach.is_vague)
-    new = written_by(reach, itertools.islice(reach.seen.values(), reach.counted if text == reach.text else 0, None))
-    reach.text, reach.counted = text, len(reach.seen)
+    new = written_by(reach, reach.new if text == reach.text else None)
+    reach.text, reach.new = text, []
     for at, (place, key, value) in store.touched.items():
         if (
             reach.changes if key is CONTENT else not isinstance(place, Names) and (reach.is_vague or key in reach.written)
@@ -142,6 +139,7 @@ def extend(reach: Reach, store: Store, waiting: list[Value], lost: Reach | None 
                 if isinstance(one, Class):
                     reach.classes.append(one)
                 if reach.lasts:
+                    reach.new.append(one)
                     store.reached.add(id(one.slots) if isinstance(one, (Instance, Class)) else id(one))
         new = reach.read - reach.asked
         reach.asked |= new
