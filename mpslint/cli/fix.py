@@ -79,13 +79,7 @@ def command(
     if this_mac_only:
         options = replace(options, overrides=(*options.overrides, "this-mac-only=true"))
     paths = paths_of(values)
-    files = list(files_of(paths, options))
-    if not files:
-        complain(f"mpslint: no file to fix in {', '.join(paths)}")
-        if apply and STANDARD_INPUT in paths:  # whose text replaces that of the editor
-            sys.stdout.buffer.write(options.stdin)
-    for folder in {os.path.dirname(os.path.realpath(found.path)) for found in files if apply and found.path != STANDARD_INPUT}:
-        remove_leftovers(folder)
+    files = _files(paths, options, apply)
     results: list[Fixed] = []
     unfit: list[Fixed] = []
     problems: list[str] = []
@@ -104,12 +98,22 @@ def command(
     results.sort(key=lambda fixed: order.get(fixed.before.document.path, 0))
     for problem in dict.fromkeys(problems):
         complain(f"mpslint: {problem}")
-    code = 3 if problems else 0
-    if code == 0 and not exit_zero:
-        left = not fix_only and any(f.severity is not Severity.NOTE for fixed in results for f in fixed.after.findings)
-        code = 1 if left or unfit or (not apply and any(fixed.is_changed for fixed in results)) else 0
+    left = not fix_only and any(f.severity is not Severity.NOTE for fixed in results for f in fixed.after.findings)
+    is_open = left or unfit or (not apply and any(fixed.is_changed for fixed in results))
     _show(results, options, apply, unsafe, as_diff, quiet, fix_only, is_fit=not unfit)
-    sys.exit(code)
+    sys.exit(3 if problems else 1 if is_open and not exit_zero else 0)
+
+
+def _files(paths: Sequence[str], options: Options, apply: bool) -> list[FoundFile]:
+    """Return the files to fix, after taking away what an earlier run left beside those that are written; say where there is none."""
+    files = list(files_of(paths, options))
+    if not files:
+        complain(f"mpslint: no file to fix in {', '.join(paths)}")
+        if apply and STANDARD_INPUT in paths:  # whose text replaces that of the editor
+            sys.stdout.buffer.write(options.stdin)
+    for folder in {os.path.dirname(os.path.realpath(one.path)) for one in files if apply and one.path != STANDARD_INPUT}:
+        remove_leftovers(folder)
+    return files
 
 
 @contextlib.contextmanager

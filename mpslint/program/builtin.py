@@ -83,30 +83,12 @@ def call_builtin(m: Walker, name: str, arguments: CallArguments, node: ast.Call)
         return _container(name, values, arguments, node)
     if name == "dict":
         return _dict(m, values, arguments, node)
-    if name == "getattr" and len(values) >= 2 and isinstance(values[1], Known) and isinstance(values[1].value, str):
-        return _getattr(m, values, node)
-    if name == "hasattr" and len(values) == 2 and isinstance(values[1], Known):
-        return _hasattr(m, values[0], values[1], node)
+    if (found := _of_attributes(m, name, values, node)) is not None:
+        return found
     if name == "callable" and len(values) == 1 and isinstance(values[0], (Known, Items, Mapping, Class, Function, Bound)):
         return Known(isinstance(values[0], (Class, Function, Bound)), node)
     if name in ("property", "staticmethod", "classmethod") and values and isinstance(values[0], Function):
         return _decorated(name, values, arguments)
-    if name == "object.__setattr__" and len(values) == 3 and isinstance(values[1], Known):
-        write_to(m, as_changed(values[0]), str(values[1].value), settled(values[2]), node, is_plain=True)
-        return Known(None, node)
-    if name in ("setattr", "object.__setattr__", "type.__setattr__") and len(values) == 3:
-        return _setattr(m, as_changed(values[0]), values[1], values[2], node)
-    if name == "delattr" and len(values) == 2:
-        if isinstance(values[1], Known):
-            delete_attribute(m, as_changed(values[0]), str(values[1].value))
-        else:
-            may_raise(m)
-            effects.change_any_attribute(m, as_changed(values[0]))
-        return Known(None, node)
-    if name == "vars" and len(values) == 1:
-        return m.attribute(values[0], "__dict__", node)
-    if name in ("getattr", "vars"):  # by a name that isn't known, or of all names here
-        m.facts.uses.is_vague = True
     if name in ("globals", "locals", "vars") and not values:
         return names_of(m, name)
     if name == "exec":
@@ -129,6 +111,31 @@ def call_builtin(m: Walker, name: str, arguments: CallArguments, node: ast.Call)
         return made
     is_unknown = name in ("input", "next", "type", "id", "any", "all", "sum")
     return Known(None, node) if name == "print" else UNKNOWN if is_unknown else None
+
+
+def _of_attributes(m: Walker, name: str, values: list[Value], node: ast.Call) -> Value | None:
+    """Return what a builtin gives that reads, writes or deletes an attribute by its name; None for another one."""
+    if name == "getattr" and len(values) >= 2 and isinstance(values[1], Known) and isinstance(values[1].value, str):
+        return _getattr(m, values, node)
+    if name == "hasattr" and len(values) == 2 and isinstance(values[1], Known):
+        return _hasattr(m, values[0], values[1], node)
+    if name == "object.__setattr__" and len(values) == 3 and isinstance(values[1], Known):
+        write_to(m, as_changed(values[0]), str(values[1].value), settled(values[2]), node, is_plain=True)
+        return Known(None, node)
+    if name in ("setattr", "object.__setattr__", "type.__setattr__") and len(values) == 3:
+        return _setattr(m, as_changed(values[0]), values[1], values[2], node)
+    if name == "delattr" and len(values) == 2:
+        if isinstance(values[1], Known):
+            delete_attribute(m, as_changed(values[0]), str(values[1].value))
+        else:
+            may_raise(m)
+            effects.change_any_attribute(m, as_changed(values[0]))
+        return Known(None, node)
+    if name == "vars" and len(values) == 1:
+        return m.attribute(values[0], "__dict__", node)
+    if name in ("getattr", "vars"):  # by a name that isn't known, or of all names here
+        m.facts.uses.is_vague = True
+    return None
 
 
 def _decorated(name: str, values: Sequence[Value], arguments: CallArguments) -> Function:

@@ -211,15 +211,8 @@ def _call_symbol(m: Walker, callee: Symbol, receiver: Value | None, arguments: C
         return OneOf(tuple(Known(number, node) for number in sorted(platform.cores)))
     if name in platform.copiers and arguments.positional:
         return _copied(m, arguments.positional[0].value, platform.copiers[name])
-    named = [one.value for key, one in arguments.keywords.items() if name in platform.devices and key in platform.device_arguments]
-    if name in platform.transparent and (arguments.positional or named):
-        value = arguments.positional[0].value if arguments.positional else named[0]
-        if name in platform.devices:
-            record_call(m, (name,), "", None, arguments, node)
-            name_device(m, node, value, is_used=False)
-            if isinstance(value, Known):
-                return Known(value.value, value.origin, value.weak, name, value.others)
-        return value
+    if name in platform.transparent and (given := _given_back(m, name, arguments, node)) is not None:
+        return given
     if name in platform.version_parsers and isinstance(arguments.first(), Known):
         parsed = parse_version(str(getattr(arguments.first(), "value", "")))
         return Known(parsed, node) if parsed is not None else UNKNOWN
@@ -261,6 +254,19 @@ def _call_symbol(m: Walker, callee: Symbol, receiver: Value | None, arguments: C
     if name in platform.field_makers:
         return fields.field_default(m, arguments, node)
     return call_outside(m, callee, receiver, arguments, node)
+
+
+def _given_back(m: Walker, name: str, arguments: CallArguments, node: ast.Call) -> Value | None:
+    """Return the value that a function gives back as it is given, a device's name as that of a device; None where it is given none."""
+    is_device = name in m.platform.devices
+    named = [one.value for key, one in arguments.keywords.items() if is_device and key in m.platform.device_arguments]
+    value = next(iter((*arguments.given, *named)), None)
+    if value is not None and is_device:
+        record_call(m, (name,), "", None, arguments, node)
+        name_device(m, node, value, is_used=False)
+        if isinstance(value, Known):
+            return Known(value.value, value.origin, value.weak, name, value.others)
+    return value
 
 
 def _copied(m: Walker, value: Value, is_deep: bool) -> Value:

@@ -42,15 +42,7 @@ WRITING = {"__setattr__": "builtins.object.__setattr__", "__delattr__": "builtin
 
 def call_outside(m: Walker, callee: Value, receiver: Value | None, arguments: CallArguments, node: ast.Call) -> Value:
     """Record a call of something outside the program, and return the object it makes."""
-    changing = callee.name if isinstance(callee, Symbol) else f"{callee.name}.__call__" if isinstance(callee, Instance) else ""
-    if changing in m.platform.changers:
-        for one in parts_of(arguments.first() or UNKNOWN):
-            if isinstance(one, (Items, Mapping)):
-                m.store.forget(one, CONTENT)
-    if isinstance(callee, Instance) and callee.name.rpartition(".")[2] in CHANGING:
-        effects.change_given(m, callee, "", arguments.all)
-    if isinstance(receiver, Instance) and receiver.cls is None:
-        effects.hold(m, receiver, arguments.all)
+    _change_given(m, callee, receiver, arguments)
     method = node.func.attr if isinstance(node.func, ast.Attribute) and not m.is_known_module(receiver) else ""
     names: tuple[str, ...] = ()
     if method in WRITING and isinstance(receiver, Instance):  # `super().__setattr__(name, value)`
@@ -107,6 +99,19 @@ def call_outside(m: Walker, callee: Value, receiver: Value | None, arguments: Ca
     name = names[0] if names else ""
     about = domain.call(m, callee, name, method, receiver, arguments, node, result)
     return result if about is None else about
+
+
+def _change_given(m: Walker, callee: Value, receiver: Value | None, arguments: CallArguments) -> None:
+    """Forget what a call of something outside may change of what it is given, and keep in mind what an object is handed."""
+    changing = callee.name if isinstance(callee, Symbol) else f"{callee.name}.__call__" if isinstance(callee, Instance) else ""
+    if changing in m.platform.changers:
+        for one in parts_of(arguments.first() or UNKNOWN):
+            if isinstance(one, (Items, Mapping)):
+                m.store.forget(one, CONTENT)
+    if isinstance(callee, Instance) and callee.name.rpartition(".")[2] in CHANGING:
+        effects.change_given(m, callee, "", arguments.all)
+    if isinstance(receiver, Instance) and receiver.cls is None:
+        effects.hold(m, receiver, arguments.all)
 
 
 def _given_back(m: Walker, name: str, arguments: CallArguments) -> Value | None:
