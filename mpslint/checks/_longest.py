@@ -44,7 +44,6 @@ def filled_to_longest(nodes: Sequence[ast.AST], given: frozenset[str], constants
     names = {part.id for part in filled if isinstance(part, ast.Name)} | {
         ast.unparse(part) for part in filled if isinstance(part, ast.Subscript)
     }
-    longest.update(_longest_entries(assigned))
     direct = [found for part in filled if (found := _longest(part, ordered, samples)) is not None]
     return [value for name, value in longest.items() if name in names] + direct
 
@@ -135,37 +134,24 @@ def _longest_samples(assigned: Sequence[ast.Assign], ordered: Mapping[str, ast.C
 
 
 def _running_longest(nodes: Sequence[ast.AST], longest: Mapping[str, ast.Call]) -> Iterator[tuple[str, ast.Call]]:
-    """Yield each name that begins as a number and grows with the lengths, `longest = max(longest, len(row))`, and that maximum.
+    """Yield each name or entry that grows with the lengths, and the maximum that it is given: `longest = max(longest, len(row))`.
 
-    A name that is given anything else, such as the next multiple, is none.
+    A name begins as a number, and one that is given anything else, such as the next multiple, is none.
     """
     given: dict[str, list[ast.expr | None]] = {}
     for node in nodes:
-        if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
-            given.setdefault(node.targets[0].id, []).append(node.value)
-        elif isinstance(node, (ast.AugAssign, ast.AnnAssign)) and isinstance(node.target, ast.Name):
-            given.setdefault(node.target.id, []).append(node.value if isinstance(node, ast.AnnAssign) else None)
-    for name, (first, *others) in given.items():
-        if not isinstance(first, ast.Constant) or len(others) != 1:
-            continue
-        grown = others[0]
-        if not isinstance(grown, ast.Call) or called_name(grown) != "max" or not isinstance(grown.func, ast.Name) or len(grown.args) != 2:
-            continue
-        lengths = [one for one in grown.args if not (isinstance(one, ast.Name) and one.id == name)]
-        is_length = len(lengths) == 1 and (MEASURES.search(ast.unparse(lengths[0])) or ast.unparse(lengths[0]) in longest)
-        if is_length and not isinstance(lengths[0], ast.Constant):
-            yield name, grown
-
-
-def _longest_entries(assigned: Sequence[ast.Assign]) -> Iterator[tuple[str, ast.Call]]:
-    """Yield each entry that grows with the lengths: `longest[key] = max(longest[key], len(row))`."""
-    for node in assigned:
-        target, grown = node.targets[0], node.value
-        if isinstance(target, ast.Subscript) and isinstance(grown, ast.Call) and called_name(grown) == "max" and len(grown.args) == 2:
-            written = ast.unparse(target)
-            others = [text for one in grown.args if (text := ast.unparse(one)) != written]
-            if len(others) == 1 and MEASURES.search(others[0]):
-                yield written, grown
+        if isinstance(node, ast.Assign) and len(node.targets) == 1:
+            given.setdefault(ast.unparse(node.targets[0]), []).append(node.value)
+        elif isinstance(node, (ast.AugAssign, ast.AnnAssign)):
+            given.setdefault(ast.unparse(node.target), []).append(node.value if isinstance(node, ast.AnnAssign) else None)
+    for name, (first, *more) in given.items():
+        is_begun = len(more) == 1 and isinstance(first, ast.Constant)
+        for grown in (first, *more) if name.endswith("]") else more if is_begun else ():
+            if not isinstance(grown, ast.Call) or called_name(grown) != "max" or len(grown.args) != 2:
+                continue
+            lengths = [text for one in grown.args if (text := ast.unparse(one)) != name]
+            if len(lengths) == 1 and (MEASURES.search(lengths[0]) or lengths[0] in longest):
+                yield name, grown
 
 
 def _is_kept(name: str, nodes: Sequence[ast.AST], constants: Mapping[str, object]) -> bool:

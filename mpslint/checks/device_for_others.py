@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from mpslint.checks._uses import call_given, uses_of
-from mpslint.checks._written import plain_text
 from mpslint.core.knowledge import platform_data
 from mpslint.facts.values import Instance
 from mpslint.program.platform import load_platform
@@ -37,7 +36,7 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
 def _name_of(choice: ast.AST, evidence: Evidence) -> str:
     """Return the name that a choice is given; its place where it has none."""
     statement = evidence.above(choice, (ast.stmt,))
-    target = plain_text(statement.targets[0]) if isinstance(statement, ast.Assign) else ""
+    target = ast.unparse(statement.targets[0]) if isinstance(statement, ast.Assign) else ""
     return target or str(evidence.span_of(choice))
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 
-from mpslint.checks._written import plain_text
 from mpslint.core.finding import Edit
 from mpslint.rule.judge import Match
 from mpslint.rule.loops import called_name
@@ -42,8 +41,8 @@ def _moved(call: ast.expr) -> ast.expr | None:
 def _moved_in_place(statement: ast.stmt) -> str:
     """Return the name of what a statement moves to CUDA: `y` of `y = y.cuda()`; '' for another statement."""
     moved = _moved(statement.value) if isinstance(statement, ast.Assign) and len(statement.targets) == 1 else None
-    name = plain_text(moved) if moved is not None else ""
-    return name if isinstance(statement, ast.Assign) and plain_text(statement.targets[0]) == name else ""
+    name = ast.unparse(moved) if isinstance(moved, (ast.Name, ast.Attribute)) else ""
+    return name if isinstance(statement, ast.Assign) and ast.unparse(statement.targets[0]) == name else ""
 
 
 def _taken(node: ast.expr, new: str, evidence: Evidence) -> WrittenSetting:

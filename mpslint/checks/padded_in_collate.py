@@ -147,16 +147,14 @@ def _padding(function: Function, owner: Instance | None, given: frozenset[str], 
 
 
 def _constants(owner: Instance | None) -> dict[str, object]:
-    """Return the constants that the collating object holds, by how its methods write them (`self.multiple`)."""
-    slots = owner.slots.items() if owner is not None else ()
-    return {f"self.{name}": value.value for name, value in slots if isinstance(value, Known)}
+    """Return the constants that the collating object, or its class, holds, by how its methods write them (`self.multiple`)."""
+    classes = owner.cls.lineage()[::-1] if owner is not None and owner.cls is not None else ()
+    held = [*(cls.slots for cls in classes), owner.slots if owner is not None else {}]
+    return {f"self.{name}": value.value for slots in held for name, value in slots.items() if isinstance(value, Known)}
 
 
 def _constant(node: ast.expr | None, owner: Instance | None) -> tuple[Any, ...]:
     """Return the constant that an expression is, or that an attribute of the collating object holds; () when it is not known."""
-    if isinstance(node, ast.Constant):
-        return (node.value,)
-    if owner is None or owner.cls is None or not isinstance(node, ast.Attribute) or not isinstance(node.value, ast.Name):
-        return ()
-    value = owner.slots.get(node.attr) or owner.cls.lookup(node.attr)
-    return (value.value,) if isinstance(value, Known) else ()
+    held = _constants(owner)
+    written = ast.unparse(node) if node is not None else ""
+    return (node.value,) if isinstance(node, ast.Constant) else (held[written],) if written in held else ()
