@@ -389,21 +389,21 @@ def _constant_method(receiver: Known, name: str, arguments: CallArguments, node:
         if len(texts) < len(items) or sum(map(len, texts)) + len(texts) * len(str(receiver.value)) > LONGEST_TEXT:
             return UNKNOWN
         return Known(str(receiver.value).join(texts), node)
-    known = all(isinstance(value, Known) for value in values) and not arguments.is_open
+    given = [value.value if isinstance(value, Known) else plain_of(value) for value in values]
+    known = not any(one is NOT_PLAIN or isinstance(one, (dict, list)) for one in given) and not arguments.is_open
     keywords = {key: argument.value for key, argument in arguments.keywords.items()}
     if not known or name not in STRING_METHODS or not all(isinstance(value, Known) for value in keywords.values()):
         return UNKNOWN
     if not isinstance(receiver.value, str) or len(receiver.value) > LONGEST_TEXT:
         return UNKNOWN
-    constants = [value.value for value in values if isinstance(value, Known)]
-    if any((isinstance(constant, (str, bytes)) and len(constant) > 4096) or constant == 0 for constant in constants if name != "format"):
+    if any((isinstance(constant, (str, bytes)) and len(constant) > 4096) or constant == 0 for constant in given if name != "format"):
         return UNKNOWN
     if name == "zfill" or (name == "replace" and len(receiver.value) > 4096):
         return UNKNOWN
     try:
         if name == "format" and any(map(is_wide, (spec for _, _, spec, _ in Formatter().parse(receiver.value) if spec))):
             return UNKNOWN
-        result = getattr(receiver.value, name)(*constants, **{k: v.value for k, v in keywords.items() if isinstance(v, Known)})
+        result = getattr(receiver.value, name)(*given, **{k: v.value for k, v in keywords.items() if isinstance(v, Known)})
     except (TypeError, ValueError, LookupError, AttributeError) as error:
         raise Raised(type(error).__name__) from None
     if isinstance(result, (list, tuple)):

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from mpslint.facts.facts import Choice
 from mpslint.facts.uses import Uses
-from mpslint.facts.values import UNKNOWN, Known, Symbol, Unknown, Value, is_weak
+from mpslint.facts.values import UNKNOWN, Items, Known, Symbol, Unknown, Value, is_weak
 from mpslint.program.machine import Walker
 from mpslint.tensors.passed_over import moves_in
 
@@ -28,6 +28,12 @@ def note(m: Walker, node: ast.expr, test: Value, value: Value, other: ast.expr |
         left, instead = (moves_in(m, [other]), _unnoted(m, other)) if isinstance(other, ast.expr) else ((), other)
         m.facts.choices.append(Choice(node, source, bool(m.truth(test)), value, m.context, left, given={"": value}, instead={"": instead}))
     return value
+
+
+def looked_up(m: Walker, node: ast.expr, key: Value, found: Value, of: Callable[[Value], Value]) -> Value:
+    """Note what is looked up by the answer to a platform question, and what would be by the other answer; return it."""
+    is_answer = isinstance(key, Known) and isinstance(key.value, (bool, int)) and key.source
+    return note(m, node, key, found, of(Known(not key.value))) if is_answer and isinstance(key, Known) else found
 
 
 def note_either(m: Walker, node: ast.IfExp, first: Value, second: Value) -> None:
@@ -62,7 +68,7 @@ def note_perhaps(m: Walker, node: ast.If, test: Value) -> None:
 
 def returned(m: Walker, value: Value) -> None:
     """Note what a function returns that came to a choice."""
-    for choice in m.facts.choices if isinstance(value, Known) and not m.is_silent else ():
+    for choice in m.facts.choices if isinstance(value, (Known, Items)) and not m.is_silent else ():
         if choice.frame is m.frame:
             choice.given.setdefault(RETURNED, value)
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 
 from mpslint.facts.joined import join
-from mpslint.facts.values import MAYBE, UNKNOWN, DictEntry, Items, Known, Mapping, Value, settled, weakened
-from mpslint.program import iterating, lists
+from mpslint.facts.values import MAYBE, UNKNOWN, Argument, DictEntry, Items, Known, Mapping, Value, settled, weakened
+from mpslint.program import choices, iterating, lists
 from mpslint.program.arguments import CallArguments
 from mpslint.program.exits import Raised, may_raise
 from mpslint.program.machine import Walker
@@ -16,7 +17,11 @@ from mpslint.tensors import loaders
 
 def call_method(m: Walker, receiver: Mapping, name: str, arguments: CallArguments, node: ast.Call) -> Value:
     if name in ("get", "pop", "setdefault"):
-        return _entry_method(m, receiver, name, arguments, node)
+        first, *rest = arguments.positional or (Argument(UNKNOWN, None),)
+        found = _entry_method(m, receiver, name, first.value, rest, node)
+        if name != "get":
+            return found
+        return choices.looked_up(m, node, first.value, found, lambda other: _entry_method(m, receiver, name, other, rest, node))
     if name == "update":
         for argument in arguments.positional:
             _update(m, receiver, argument.value)
@@ -54,9 +59,8 @@ def _pop_last(m: Walker, receiver: Mapping, node: ast.Call) -> Value:
     return Items("tuple", {0: Known(key, node), 1: value}, node)
 
 
-def _entry_method(m: Walker, receiver: Mapping, name: str, arguments: CallArguments, node: ast.Call) -> Value:
+def _entry_method(m: Walker, receiver: Mapping, name: str, first: Value, rest: Sequence[Argument], node: ast.Call) -> Value:
     """Return what `get`, `pop` and `setdefault` give, and do to the dict what they do."""
-    first = arguments.first()
     if not isinstance(first, Known) or first.value.__hash__ is None:
         may_raise(m)
         if name == "pop":
@@ -65,13 +69,12 @@ def _entry_method(m: Walker, receiver: Mapping, name: str, arguments: CallArgume
             forget_entries(m, receiver)
         return UNKNOWN
     entry: DictEntry | None = receiver.slots.get(first.value)
-    has_default = len(arguments.positional) > 1
-    default = arguments.positional[1].value if has_default else Known(None, node)
+    default = rest[0].value if rest else Known(None, node)
     if entry is not None and entry.is_sure:
         if name == "pop":
             remove_entry(m, receiver, first)
         return entry.value
-    if name == "pop" and not has_default:
+    if name == "pop" and not rest:
         if entry is None and not receiver.is_open:
             raise Raised("KeyError")
         may_raise(m)
@@ -80,7 +83,7 @@ def _entry_method(m: Walker, receiver: Mapping, name: str, arguments: CallArgume
         made = settled(default) if is_sure else join(entry.value, default) if entry is not None else UNKNOWN
         if made is UNKNOWN and isinstance(default, Known):
             made = weakened(default)
-        m.write_entry(receiver, first.value, DictEntry(made, arguments.positional[-1].node))
+        m.write_entry(receiver, first.value, DictEntry(made, rest[0].node if rest else None))
         return made
     if name == "pop" and entry is not None:
         m.store.change(receiver, {key: one for key, one in receiver.slots.items() if key != first.value}, True)

@@ -70,8 +70,7 @@ def _subscript(m: Walker, node: ast.Subscript) -> Value:
     if isinstance(index, Items) and is_part and any(isinstance(one, (Known, Items)) for one in alternatives_of(base)):
         return part_of(base, index, node)
     part = get_item(m, base, UNKNOWN if is_part else index)
-    is_answer = isinstance(index, Known) and isinstance(index.value, (bool, int)) and index.source
-    return choices.note(m, node, index, part, get_item(m, base, Known(not index.value))) if is_answer and isinstance(index, Known) else part
+    return choices.looked_up(m, node, index, part, lambda other: get_item(m, base, other))
 
 
 def part_of(base: Value, index: Items, node: ast.Subscript) -> Value:

@@ -31,3 +31,18 @@ HEAD = "import accelerate, deepspeed, lightning\na = accelerate.Accelerator()\nf
 def test_some_give_back_what_they_are_given(call: str, given: object) -> None:
     """One argument by itself, several as a tuple, in order; nothing where it isn't known how many there are."""
     assert probed(f"{HEAD}probe({call})\n") == [given]
+
+
+@pytest.mark.parametrize(
+    ("call", "given"),
+    [
+        ("'mps'.startswith(('cuda', 'cpu'))", False),
+        ("'mps:0'.startswith(('cuda', 'mps'))", True),
+        ("'run.py'.endswith(('.yaml', '.py'))", True),
+        ("'mps'.startswith((input(), 'mps'))", "?"),
+        ("'{} on {}'.format('net', ('mps', 0))", "net on ('mps', 0)"),
+    ],
+)
+def test_methods_of_a_text_take_tuples(call: str, given: object) -> None:
+    """Python asks for each of several beginnings; what isn't known in one keeps the answer unknown."""
+    assert probed(f"probe({call})\n") == [given]

@@ -26,6 +26,8 @@ def rules_of(text: str) -> set[str]:
         "device = 'cuda'\nif not torch.cuda.is_available():\n    device = 'cpu'\n",
         "import argparse\nparser = argparse.ArgumentParser()\nparser.add_argument('--on', default='cpu')\ndevice = torch.device(parser.parse_args().on if torch.cuda.is_available() else 'cpu')\n",
         "device = sys.argv[1]\nif device != 'cpu' and not torch.cuda.is_available():\n    device = 'cpu'\n",
+        "device = {True: 'cuda'}.get(torch.cuda.is_available(), 'cpu')\n",
+        "def pick():\n    if torch.cuda.is_available():\n        return torch.device('cuda'), 2\n    return torch.device('cpu'), 1\n\n\ndevice, number = pick()\n",
         "def pick():\n    if torch.cuda.is_available():\n        return 'cuda'\n    name = 'cpu'\n    return name\n\n\ndevice = pick()\n",
     ],
 )
