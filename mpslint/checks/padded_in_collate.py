@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
 from typing import Any
 
 from mpslint.checks._loaders import never_read
@@ -32,9 +33,11 @@ TO_LONGEST = (True, "longest")
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
-    """Yield the first call, in each function that collates for training, that pads to the longest sample."""
+    """Yield the first call, in each function that collates for training, that pads to the longest sample. Those of option `one_length`
+    find all samples of one length, as what they are methods of made them so."""
+    even = {call.node for call in evidence.facts.calls if any(fnmatchcase(call.name, one) for one in options["one_length"])}
     for function, owner, plan, given, dataset in _collate_functions(evidence):
-        padding = _padding(function, owner, given)
+        padding = [call for call in _padding(function, owner, given) if call not in even]
         if not padding or EVALUATES.search(function.name) or has_one_length(dataset, _with_assigned(padding, function), len(padding)):
             continue
         node = min(padding, key=lambda call: call.lineno)
