@@ -68,7 +68,7 @@ class Kinds:
     placed_bases: frozenset[str]
     steps: dict[str, dict[str, Any]]
     parameter_names: frozenset[str]
-    stays_on_cpu: frozenset[str]
+    stays_on_cpu: dict[str, list[Any]]
     copies: frozenset[str]
     gives_weights: dict[str, str]
     hooks: frozenset[str]

@@ -10,9 +10,22 @@ from mpslint.facts.values import Argument, Function, Instance, Known, Value, alt
 from mpslint.tensors import loaders
 from mpslint.tensors.arguments import Arguments
 from mpslint.tensors.kinds import load_kinds
-from mpslint.tensors.meet import met, note_use
+from mpslint.tensors.meet import met, note_use, wide
 from mpslint.tensors.modules import move, unplace_within
-from mpslint.tensors.traits import EACH, PARTS, PLACE, Machine, devices_of, is_module, like, typed
+from mpslint.tensors.traits import (
+    DTYPE,
+    EACH,
+    PARTS,
+    PLACE,
+    Machine,
+    devices_of,
+    elements_of,
+    is_module,
+    is_tensor,
+    joined_trait,
+    like,
+    typed,
+)
 
 
 def place(m: Machine, name: str, receiver: Value | None, arguments: Arguments, node: ast.AST) -> None:
@@ -23,23 +36,28 @@ def place(m: Machine, name: str, receiver: Value | None, arguments: Arguments, n
         return
     options = [receiver, *(one.value for one in (*arguments.positional, *arguments.keywords.values()))]
     calls = [one.call for one in options if isinstance(one, Instance) and one.call is not None and not one.kind]
-    given = {*arguments.keywords, *(name for call in calls for name in call.keywords)}
-    gpu = Known(kinds.gpu, node, weak=not kinds.stays_on_cpu.isdisjoint(given))
+    gpu = Known(kinds.gpu, node, weak=_may_stay(arguments.keywords, *(call.keywords for call in calls)))
     note_use(m, gpu)
-    if said == "*":
-        values = [one.value for one in (*arguments.positional, *arguments.keywords.values())]
-    else:
-        number, keyword = said
-        named = [arguments.keywords[keyword].value] if keyword in arguments.keywords else []
-        values = named or [one.value for one in arguments.positional[number : number + 1]]
-    for value in values:
+    named = {number: arguments.keywords[key].value for key, number in said.items() if key in arguments.keywords} if said != "*" else {}
+    every = (*arguments.positional, *arguments.keywords.values()) if said == "*" else arguments.positional[: len(said)]
+    for number, value in (*enumerate(one.value for one in every), *named.items()):
         for one in alternatives_of(value):
             if not isinstance(one, Instance):
                 continue
-            if is_module(one) or one.cls is not None:
-                move(m, one, gpu, None)
-            elif EACH in one.slots:
+            if EACH in one.slots and not is_module(one):
+                for part in elements_of(one.slots[EACH]):
+                    if is_tensor(part):
+                        wide(m, node, part, joined_trait(part, DTYPE), gpu, "move", "")
                 m.store.write(one.slots, EACH, loaders.put(one.slots[EACH], gpu))
+            elif is_module(one) or (one.cls is not None and (number == 0 or said == "*")):
+                move(m, one, gpu, None)
+
+
+def _may_stay(*given: Mapping[str, Argument]) -> bool:
+    """Return whether one of some arguments may leave on the CPU what a library would move."""
+    moving = load_kinds().stays_on_cpu
+    named = ((moving[name], one.value) for arguments in given for name, one in arguments.items() if name in moving)
+    return any(not isinstance(value, Known) or value.weak or value.value not in words for words, value in named)
 
 
 def place_object(m: Machine, made: Instance) -> None:
@@ -66,8 +84,8 @@ def step_of(function: Function, made: Instance) -> dict[str, Value]:
         return {}
     call = made.call
     given = [one.value for one in (*call.arguments, *call.keywords.values())] if call is not None else []
-    named = {name for one in given if isinstance(one, Instance) and one.call is not None for name in one.call.keywords}
-    if not kinds.stays_on_cpu.isdisjoint(named | set(call.keywords if call is not None else ())):
+    made_by = [one.call.keywords for one in given if isinstance(one, Instance) and one.call is not None]
+    if _may_stay(*made_by, call.keywords if call is not None else {}):
         return {}
     gpu = Known(kinds.gpu, None, True, kinds.device_class)
     batch = typed(Instance("batch"), kinds.tensor, place=gpu, graph=Known(False), zero=Known(False))
