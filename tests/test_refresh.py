@@ -398,6 +398,60 @@ def test_sources_are_opened(tables: Path) -> None:
     assert "unread: no wheel of mps-trainer 9.9" in shown.stdout
 
 
+def test_sources_of_tables_are_opened(tables: Path) -> None:
+    """What a row or a comment of a table kept by hand gives as its source is opened as a rule's is; prose without versions is none."""
+    table = tables / "platform" / "kept.yaml"
+    table.write_text(
+        "# Rows by hand, see mps_trainer/run.py.\n# (mps_trainer/run.py of 1.2: Runner.)\n"
+        'rows:\n  - {name: a, sources: ["mps_trainer/run.py, 1.0 (Arguments)"]}\n'
+        '  - {name: b, source: "mps_trainer/run.py, 1.2 (gone)"}\n'
+    )
+    shown = refreshed(tables, "--step", "sources")
+
+    assert "2 proved, 1 refuted, 0 unread, 0 not checkable" in shown.stdout
+    assert "kept: mps_trainer/run.py, 1.2 (gone): refuted" in shown.stdout
+
+
+def test_names_of_tables_kept_by_hand_are_looked_up(tables: Path) -> None:
+    """A name that the newest release lost is named with its table; files, classes, attributes and methods of others are found."""
+    with zipfile.ZipFile(next((tables.parent / "wheels").glob("mps_trainer-1.1.0-*")), "a") as file:
+        file.writestr("mps_trainer/old.py", "def started(): ...\n")
+    (tables / "platform" / "kept.yaml").write_text(
+        "calls: [mps_trainer.run.Runner, mps_trainer.Arguments.steps, mps_trainer.Runner.__call__]\n"
+        "answers: {mps_trainer.old.started: true, mps_trainer.nowhere: 1, other.package: 2}\n"
+    )
+    shown = refreshed(tables, "--step", "paths")
+
+    assert "mps_trainer.old.started (kept.yaml): gone in mps-trainer 1.2.0; correct it by hand" in shown.stdout
+    assert "3 names found, 2 of older releases or made while a package runs, 0 unread" in shown.stdout
+
+
+DETERMINISM = '''
+def use_deterministic_algorithms(mode, *, warn_only=False):
+    r"""Sets it.
+
+        * :class:`torch.nn.Embedding` when attempting to differentiate an MPS tensor
+        * :func:`torch.kthvalue` when called on an MPS tensor
+        * :func:`torch.nn.functional.interpolate` when attempting to differentiate an MPS tensor in some cases
+        * :func:`torch.bincount` when called on a CUDA tensor
+    """
+'''
+
+
+def test_what_torch_says_of_determinism_has_a_row(torch_tables: Path) -> None:
+    """An operator that the documentation lists for MPS, and no row does, is named."""
+    files = {"torch/__init__.py": DETERMINISM}
+    wheel(torch_tables.parent / "wheels", "torch", "9.9.0", "cp312-cp312-macosx_14_0_arm64", files=dict(files))
+    versions = torch_tables / "platform" / "versions.yaml"
+    versions.write_text('date: "2026-01-01"\nnewest:\n  torch: "9.9.0"\nreleased:\n  torch: "9.9.0"\n')
+    (torch_tables / "platform" / "operator_calls.yaml").write_text("calls:\n  - {call: [torch.nn.Embedding], kind: nondeterministic}\n")
+    shown = refreshed(torch_tables, "--step", "paths")
+
+    assert "torch.kthvalue: raises on MPS in torch 9.9 under deterministic algorithms; add a row that says so" in shown.stdout
+    assert "2 operators that raise on MPS under deterministic algorithms" in shown.stdout
+    assert "Embedding: raises" not in shown.stdout
+
+
 def test_no_more_wheels_are_downloaded_than_allowed(tables: Path) -> None:
     """The limit stops a step and says so."""
     (tables / "platform" / "arguments.yaml").write_text('mps_trainer.Arguments:\n  old: {exists: "mps-trainer < 1.1"}\n')

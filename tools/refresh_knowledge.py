@@ -32,6 +32,7 @@ from refresh.graphs import graphs
 from refresh.index import Index
 from refresh.names import module_names, variables
 from refresh.operators import operators
+from refresh.paths import check_paths
 from refresh.requirements import collect
 from refresh.sources import check_sources, said_of
 from refresh.traced import traced_lines
@@ -40,7 +41,7 @@ from refresh.wheels import LimitReached, Wheels
 ROOT = Path(__file__).parents[1]
 OLDEST_PIP = Version("26.0")
 """The first pip whose `index versions` heeds --only-binary (read from what 25.3 and 26.0 list of axolotl)."""
-STEPS = ("releases", "arguments", "names", "operators", "graphs", "tracebacks", "torch", "sources")
+STEPS = ("releases", "arguments", "names", "operators", "graphs", "tracebacks", "torch", "paths", "sources")
 
 
 def main(given: list[str] | None = None) -> int:
@@ -85,6 +86,8 @@ def _run(options: argparse.Namespace, folder: Path) -> int:
     for step, rebuilt in _rebuilds(rules, wheels, scope):
         if step in steps:
             changed.update(_rebuild(step, rebuilt, rules))
+    if "paths" in steps:
+        print("paths:", *check_paths(rules / "platform", wheels, scope), sep="\n  ")
     refuted = 0
     if "sources" in steps:
         verdicts = check_sources(rules, wheels, scope.releases)

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from .tables import parsed
 from .wheels import LimitReached, Wheels, release_of
@@ -21,6 +22,8 @@ _PATH = re.compile(r"(?<![\w/.])[A-Za-z_]\w*(?:/[\w.]+)*\.(?:py|h|hpp|json|yaml)
 _VERSION = re.compile(r"(?<![\w./#-])\d+(?:\.\d+)+\b(?!/)")
 _ABSENT = re.compile(r"absent (?:in|before) (\d+(?:\.\d+)+)")
 _NAMES = re.compile(r"\(([\w.]+(?:(?:, | and )[\w.]+)*)\)")
+_COMMENT = re.compile(r"(?m)^[ \t]*# (?:[^\n]*\n[ \t]*# )*[^\n]*")
+"""A comment of a table, of one line or several."""
 _FOLDERS = {"ATen": ("torch", "include/ATen"), "c10": ("torch", "include/c10")}
 """Folders of headers, which the wheels of torch hold below `include`."""
 
@@ -99,9 +102,27 @@ def _lacking(one: Claim, wheels: Wheels, release: str) -> str:
 
 
 def sources_of(rules: Path) -> Iterator[tuple[str, str]]:
-    """Yield (rule, source) of each rule."""
+    """Yield (rule or table, source) of each rule, and of the tables that are kept by hand: what their rows and their comments give."""
     for path in sorted(rules.glob("*/MPS*.yaml")):
         yield from ((path.name.split("-")[0], str(source)) for source in parsed(path.read_text(encoding="utf-8")).get("sources", ()))
+    for path in sorted((rules / "platform").rglob("*.yaml")):
+        text = path.read_text(encoding="utf-8")
+        yield from ((path.stem, source) for source in _given(parsed(text)))
+        comments = (re.sub(r"\n\s*# ?", " ", found) for found in _COMMENT.findall(text))
+        parts = (one for comment in comments for one in re.split(r"[()]|\.\s", comment))
+        yield from ((path.stem, one) for one in parts if _PATH.search(one) and _VERSION.search(one))
+
+
+def _given(value: Any) -> Iterator[str]:
+    """Yield what a table gives under `source` and `sources`."""
+    if isinstance(value, Mapping):
+        for key, one in value.items():
+            listed = one if isinstance(one, list) else [one]
+            is_source = key in ("source", "sources") and all(isinstance(said, str) for said in listed)
+            yield from listed if is_source else _given(one)
+    elif isinstance(value, list):
+        for one in value:
+            yield from _given(one)
 
 
 def check_sources(rules: Path, wheels: Wheels, releases: Mapping[str, Sequence[str]]) -> list[Verdict]:

@@ -1,0 +1,100 @@
+"""The names in the tables that are kept by hand (`torch.nn.functional.grid_sample`): whether the packages have them.
+
+A name is looked up among all that the wheel of its package defines: files, folders, functions, classes and what is assigned. One that only
+the release before had is gone; one that neither has is of older releases, or is made while the package runs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from .arguments import Scope
+from .operators import _minor
+from .tables import parsed
+from .wheels import LimitReached, Wheels
+
+REBUILT = frozenset(
+    ["arguments", "environment", "graph_cache", "names", "operators", "removed_names", "requirements", "traced_lines", "versions"]
+)
+"""The tables that other steps rebuild."""
+_NAME = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
+_DEFINED = re.compile(r"\b(?:def|class)\s+(\w+)|^[ \t]*(?:self\.)?(\w+)[ \t]*(?::[^=\n]+)?=(?!=)", re.MULTILINE)
+_CALLING = frozenset(["__call__", "__bool__"])
+"""What is asked of an object by no name of its own."""
+_SAID = re.compile(r":(?:func|class|meth):`~?([\w.]+)`")
+
+
+def names_in(value: Any) -> Iterator[str]:
+    """Yield the qualified names among the keys and values of a table."""
+    if isinstance(value, str) and _NAME.fullmatch(value):
+        yield value
+    elif isinstance(value, Mapping):
+        for key, one in value.items():
+            yield from (*names_in(key), *names_in(one))
+    elif isinstance(value, Sequence) and not isinstance(value, str):
+        for one in value:
+            yield from names_in(one)
+
+
+def defined_in(wheels: Wheels, package: str, release: str) -> set[str]:
+    """Return every name that a release of a package has; none where it has no wheel."""
+    found: set[str] = set()
+    for path in wheels.files(package, release):
+        if path.endswith((".py", ".pyi")):
+            found.update(re.split(r"[/.]", path))
+            found.update(first or second for first, second in _DEFINED.findall(wheels.text(package, release, path) or ""))
+    return found
+
+
+def check_paths(platform: Path, wheels: Wheels, scope: Scope) -> list[str]:
+    """Return the lines to print: how many names of hand-kept tables the newest releases have, and each that came to be gone."""
+    written: dict[str, set[str]] = {}
+    for path in sorted(platform.rglob("*.yaml")):
+        for name in names_in(parsed(path.read_text(encoding="utf-8"))) if path.stem not in REBUILT else ():
+            written.setdefault(name, set()).add(path.stem)
+    lines, found, older, unread = [], 0, [], 0
+    for package, releases in scope.releases.items():
+        names = sorted(name for name in written if name.partition(".")[0] == package.replace("-", "_"))
+        before = scope.before.get(package)
+        try:
+            has = defined_in(wheels, package, releases[-1]) if names and releases else set()
+            had = defined_in(wheels, package, before) if names and before not in (None, *releases[-1:]) else set()
+        except LimitReached:
+            has = had = set()
+        for name in names:
+            parts = {*name.split(".")[1:]} - _CALLING
+            found += parts <= has
+            unread += not has
+            if has and not parts <= has:
+                older.append(name)
+                if parts <= had:
+                    where = ", ".join(sorted(written[name]))
+                    lines.append(f"{name} ({where}.yaml): gone in {package} {releases[-1]}; correct it by hand")
+    lines.append(f"{found} names found, {len(older)} of older releases or made while a package runs, {unread} unread")
+    return [*lines, *(_undetermined(platform, wheels, scope.releases["torch"]) if scope.releases.get("torch") else ())]
+
+
+def _undetermined(platform: Path, wheels: Wheels, releases: Sequence[str]) -> Iterator[str]:
+    """Yield what torch's documentation says raises on MPS under deterministic algorithms, and no row of `operator_calls.yaml` does."""
+    path = platform / "operator_calls.yaml"
+    try:
+        text = wheels.text("torch", releases[-1], "torch/__init__.py") if path.is_file() else None
+    except LimitReached:
+        return
+    rows = parsed(path.read_text(encoding="utf-8"))["calls"] if text else ()
+    told = {name for row in rows if row["kind"] == "nondeterministic" for name in (*row.get("call", ()), *row.get("method", ()))}
+    said = set(_raising(text or ""))
+    for name in sorted(said):
+        if name not in told and name.rpartition(".")[2] not in told:
+            yield f"{name}: raises on MPS in torch {_minor(releases[-1])} under deterministic algorithms; add a row that says so"
+    yield f"{len(said)} operators that raise on MPS under deterministic algorithms"
+
+
+def _raising(text: str) -> Iterable[str]:
+    """Return the names in the list of what always raises on MPS, in the documentation of `use_deterministic_algorithms`."""
+    start = text.find("def use_deterministic_algorithms(")
+    items = re.split(r"\n\s+\* ", text[start : text.find('"""', text.find('"""', start) + 3)])[1:] if start >= 0 else []
+    return (name for item in items if "MPS" in item and "some cases" not in item for name in _SAID.findall(item.partition(" when ")[0]))
