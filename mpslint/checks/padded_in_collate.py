@@ -33,8 +33,10 @@ TO_LONGEST = (True, "longest")
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
-    """Yield the first call, in each function that collates for training, that pads to the longest sample. Those of option `one_length`
-    find all samples of one length, as what they are methods of made them so."""
+    """Yield the first call, in each function that collates for training, that pads to the longest sample.
+
+    Option: `one_length`, methods that find all samples of one length.
+    """
     even = {call.node for call in evidence.facts.calls if any(fnmatchcase(call.name, one) for one in options["one_length"])}
     for function, owner, plan, given, dataset in _collate_functions(evidence):
         padding = [call for call in _padding(function, owner, given) if call not in even]

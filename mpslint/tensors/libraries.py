@@ -6,26 +6,13 @@ import ast
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mpslint.facts.values import Argument, Function, Instance, Known, Value, alternatives_of, weakened
+from mpslint.facts.values import UNKNOWN, Argument, Function, Instance, Known, Value, alternatives_of, weakened
 from mpslint.tensors import loaders
 from mpslint.tensors.arguments import Arguments
 from mpslint.tensors.kinds import load_kinds
 from mpslint.tensors.meet import met, note_use, wide
 from mpslint.tensors.modules import move, unplace_within
-from mpslint.tensors.traits import (
-    DTYPE,
-    EACH,
-    PARTS,
-    PLACE,
-    Machine,
-    devices_of,
-    elements_of,
-    is_module,
-    is_tensor,
-    joined_trait,
-    like,
-    typed,
-)
+from mpslint.tensors.traits import DTYPE, EACH, PARTS, PLACE, Machine, devices_of, elements_of, is_module, joined_trait, like, typed
 
 
 def place(m: Machine, name: str, receiver: Value | None, arguments: Arguments, node: ast.AST) -> None:
@@ -35,8 +22,8 @@ def place(m: Machine, name: str, receiver: Value | None, arguments: Arguments, n
     if said is None:
         return
     options = [receiver, *(one.value for one in (*arguments.positional, *arguments.keywords.values()))]
-    calls = [one.call for one in options if isinstance(one, Instance) and one.call is not None and not one.kind]
-    gpu = Known(kinds.gpu, node, weak=_may_stay(arguments.keywords, *(call.keywords for call in calls)))
+    made_by = [one.call.keywords for one in options if isinstance(one, Instance) and one.call is not None and not one.kind]
+    gpu = Known(kinds.gpu, node, weak=_may_stay(arguments.keywords, *made_by))
     note_use(m, gpu)
     named = {number: arguments.keywords[key].value for key, number in said.items() if key in arguments.keywords} if said != "*" else {}
     every = (*arguments.positional, *arguments.keywords.values()) if said == "*" else arguments.positional[: len(said)]
@@ -46,8 +33,8 @@ def place(m: Machine, name: str, receiver: Value | None, arguments: Arguments, n
                 continue
             if EACH in one.slots and not is_module(one):
                 for part in elements_of(one.slots[EACH]):
-                    if is_tensor(part):
-                        wide(m, node, part, joined_trait(part, DTYPE), gpu, "move", "")
+                    if (dtype := joined_trait(part, DTYPE)) is not UNKNOWN:
+                        wide(m, node, part, dtype, gpu, "move", "")
                 m.store.write(one.slots, EACH, loaders.put(one.slots[EACH], gpu))
             elif is_module(one) or (one.cls is not None and (number == 0 or said == "*")):
                 move(m, one, gpu, None)
