@@ -22,6 +22,7 @@ model = T5ForConditionalGeneration(T5Config(vocab_size=64, d_model=16, d_kv=4, d
 ids = torch.ones(1, 4, dtype=torch.long)
 model(input_ids=ids, labels=ids).loss.backward()
 torch.optim.AdamW(model.parameters()).step()
+assert not isinstance(model, torch._dynamo.eval_frame.OptimizedModule)  # as accelerate asks of every model
 print("torch._dynamo.eval_frame" in sys.modules)
 torch._dynamo.config.verbose
 print("torch._dynamo.eval_frame" in sys.modules)

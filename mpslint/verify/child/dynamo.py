@@ -18,6 +18,18 @@ ALONE = frozenset({"torch._dynamo._trace_wrapped_higher_order_op"})
 """Modules of the compiler that need nothing else of it: transformers imports this one for its masks."""
 
 
+class _LateFrames(ModuleType):
+    """Stands for the module with the class of what is compiled, which nothing is as long as the compiler isn't there."""
+
+    class OptimizedModule:
+        """A module that was compiled."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(_load().eval_frame, name)
+
+
 class _Late(ModuleType):
     """Stands for torch's compiler until something asks more of it than to stay away."""
 
@@ -30,6 +42,7 @@ class _Late(ModuleType):
         return function
 
     allow_in_graph = assume_constant_result
+    eval_frame = _LateFrames(f"{NAME}.eval_frame")
 
     def graph_break(self, *args: Any, **kwargs: Any) -> None:
         """Do nothing."""
