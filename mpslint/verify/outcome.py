@@ -89,8 +89,7 @@ class Fit:
     status: Literal["fits", "tight", "too big"]
     largest_batch: int
     bound: Literal["", "at most ", "at least "] = ""
-    """Where torch keeps buffers beside the tensors: `at most` where they weren't counted for this Mac, `at least` where no larger one was
-    tried."""
+    """`at least` where no larger one was tried; `at most` where torch keeps buffers beside the tensors, which weren't counted here."""
 
     @property
     def batches(self) -> str:

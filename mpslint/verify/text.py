@@ -210,7 +210,7 @@ def what_fits(estimates: Sequence[Estimate], machine: VerifiedMac) -> str:
     largest = ", ".join(f"{fit_on(one, machine.memory_gb).batches} {one.name}" for one in estimates)
     need = f"the tensors of {first.batch} need {size(first.composition.peak)}"
     limit = f"Metal recommends at most {size(fit_on(first, machine.memory_gb).recommended)}"
-    kept = f", buffers included that torch {machine.torch} keeps" if any(fit.bound for fit in first.fits) else ""
+    kept = f", buffers included that torch {machine.torch} keeps" if any(fit.bound == "at most " for fit in first.fits) else ""
     return f"largest micro-batch on a {machine.memory_gb} GB Mac{kept}: {largest} ({need}, {limit})"
 
 

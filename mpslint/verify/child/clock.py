@@ -6,8 +6,9 @@ import math
 import time
 import weakref
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
 import torch
 
@@ -30,6 +31,9 @@ past which a loop has no end of its own."""
 MOST_OTHERS = 25
 """Steps of another optimizer, without one of the first, past which the run has gone on to it."""
 
+SURELY_MORE, SURELY = 1.5, 0.9
+"""Shares of what an evaluation keeps of its batches from which memory that comes on top is another copy of it."""
+
 
 def steps(count: int) -> str:
     """Return a number of optimizer steps in words."""
@@ -38,6 +42,15 @@ def steps(count: int) -> str:
 
 class StopRun(SystemExit):
     """Ends the user's code once enough was seen; no `except Exception` of theirs takes it."""
+
+
+@dataclass(frozen=True, slots=True)
+class BatchMark:
+    """What an evaluation holds as a batch begins or the last one ends, and what it came to since the mark before, in bytes."""
+
+    live: int
+    host: int
+    peak: int
 
 
 @dataclass(slots=True)
@@ -79,7 +92,9 @@ class Clock:
     is_evaluating: bool = False
     cuts_epochs: bool = True
     """Whether an epoch is cut so that an evaluation is reached; frameworks that evaluate by steps need none of it."""
-    batches: list[tuple[int, int]] = field(default_factory=list)
+    batches: list[BatchMark] = field(default_factory=list)
+    ended: int | None = None
+    """How many batches the evaluation would have that ended last and isn't written down."""
     whole: int = 0
     """How many batches the evaluation in hand would have, had it not been cut."""
     births: list[int] = field(default_factory=list)
@@ -232,22 +247,30 @@ class Clock:
     def evaluation_batch(self) -> None:
         """Note what is alive as an evaluation batch begins."""
         if self.memory is not None:
-            self.batches.append((self.memory.live, self.host()))
+            self.batches.append(BatchMark(self.memory.live, self.host(), self.memory.peak))
+            self.memory.peak = self.memory.live
 
     def evaluated(self, batches: int) -> None:
         """Write down an evaluation that just ended; what it keeps of each batch is carried on to all `batches` that
         it would have."""
-        record = self.record("evaluate")
-        seen, self.batches = self.batches[1:], []
-        left, more = max(batches - len(seen) - 1, 0), 0
-        if len(seen) > 1:
-            live = max(0, seen[-1][0] - seen[0][0]) // (len(seen) - 1)
-            host = max(0, seen[-1][1] - seen[0][1]) // (len(seen) - 1)
-            more = live * left
+        marks, self.batches, self.ended = self.batches, [], None
+        tail = self.memory.peak if self.memory is not None else 0
+        if self.memory is not None:
+            self.memory.peak = max([tail, *(mark.peak for mark in marks)])
+        record, left, more = self.record("evaluate"), max(batches + 1 - len(marks), 0), 0
+        steady = marks[2:] if len(marks) > 3 else marks[1:]  # what the first batch finds is still there in the second
+        if len(steady) > 1:
+            more = max(0, whole_peak(steady, tail, left) - record.peak)
+            host = max(0, steady[-1].host - steady[0].host) // (len(steady) - 1)
             record = replace(record, peak=record.peak + more, host=record.host + host * left)
         self.records.append(record)
         if self.conductor is not None:
             self.conductor.evaluated(self.taken, record, more)
+
+    def end_evaluation(self) -> None:
+        """Write down the evaluation of the code's own loop that ended last, with what was made of its batches since; if there is one."""
+        if self.ended is not None:
+            self.evaluated(self.ended)
 
     def asked(self) -> None:
         """Count a value asked of the device without gradient: a loop that asks for ever is ended."""
@@ -278,6 +301,18 @@ class Clock:
         """Compare the trained weights with how they were before the first step."""
         if self.watched:
             self.moved = any(not torch.equal(parameter.detach(), before) for parameter, before in self.watched)
+
+
+def whole_peak(marks: Sequence[BatchMark], tail: int, left: int) -> int:
+    """Return the peak of an evaluation with `left` more batches, in bytes: from the ends of those that ran, and the peak `tail` after them.
+
+    What is kept of each batch is there twice while `torch.cat` joins it: at each batch, or once at the end.
+    """
+    each = max(0, marks[-1].live - marks[0].live) // (len(marks) - 1)
+    rises = [after.peak - before.peak for before, after in pairwise(marks)]
+    in_loop = 1 + (min(rises) >= SURELY_MORE * each)
+    at_end = 1 + (tail - marks[-1].live >= SURELY * each * len(marks))
+    return max(marks[-1].peak + in_loop * each * left, tail + at_end * each * left)
 
 
 def gradient_norm(optimizer: torch.optim.Optimizer) -> float | None:

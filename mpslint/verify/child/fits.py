@@ -22,6 +22,7 @@ from mpslint.verify.platform import limits_of
 from mpslint.verify.spec import VerifiedMac
 
 MOST = 4096
+"""The largest micro-batch that is looked at."""
 
 
 class Peaks:
@@ -98,4 +99,4 @@ def _fit(machine: VerifiedMac, size: int, own: int, peaks: Peaks) -> Fit:
         else:
             high = middle
     status = "fits" if own <= room - bounds.reserve else "tight" if own <= room else "too big"
-    return Fit(size, bounds.recommended, own, status, low)  # type: ignore[arg-type]
+    return Fit(size, bounds.recommended, own, status, low, "at least " if low == MOST else "")  # type: ignore[arg-type]

@@ -323,6 +323,7 @@ class Stage:
     def result(self, seconds: float) -> RunResult:
         """Return all that the run showed."""
         self.clock.finish()
+        self.clock.end_evaluation()
         self.look()
         self.settle()
         if self.precision.half == "fp16" and not self.precision.is_scaled and self.clock.done:

@@ -251,6 +251,7 @@ def short_loaders(clock: Clock, shortened: Shortened, evaluation_batches: int, c
 
     def short_iter(self: Any) -> Iterator[Any]:
         start = clock.done
+        clock.end_evaluation()
         if getattr(self, "asked_workers", 0):
             check(self)
         if torch.is_grad_enabled() and not clock.is_evaluating:
@@ -269,7 +270,9 @@ def short_loaders(clock: Clock, shortened: Shortened, evaluation_batches: int, c
             yield batch
         clock.evaluation_batch()
         if clock.done and not clock.is_evaluating:
-            clock.evaluated(number_of_batches(self))
+            clock.ended = number_of_batches(self)
+            if not clock.feed.given:  # nothing says when such a loop goes on training
+                clock.end_evaluation()
 
     loader.__init__ = short_init
     loader.__iter__ = short_iter
