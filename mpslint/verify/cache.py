@@ -7,7 +7,6 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,8 +16,6 @@ from mpslint.core.finding import ReadError
 from mpslint.core.knowledge import rules_folder
 from mpslint.core.outside import parse_json, read_text
 from mpslint.core.own_folder import OwnFolder, user_caches
-from mpslint.verify.job import Job
-from mpslint.verify.record import to_json
 
 KEPT = 200
 
@@ -41,15 +38,6 @@ class ResultsCache:
         except OSError:
             return cls(None)
 
-    def get(self, job: Job) -> Mapping[str, Any] | None:
-        """Return the kept result of a job, or None."""
-        data: Mapping[str, Any] | None = self.read(_name(job))
-        return data
-
-    def put(self, job: Job, data: Mapping[str, Any]) -> None:
-        """Keep a result; a folder that cannot be written to is no reason to stop."""
-        self.write(_name(job), data)
-
     def has(self, prefix: str) -> bool:
         """Return whether a result is kept under a name with this beginning."""
         return self.folder is not None and self.folder.is_ours() and any(self.folder.path.glob(f"{prefix}*"))
@@ -71,9 +59,9 @@ class ResultsCache:
             self.folder.delete([path.name for path in sorted(kept, key=lambda path: path.stat().st_mtime)[:-KEPT]])
 
 
-def _name(job: Job) -> str:
-    """Return the name of the file that keeps a job's result: its job, and all that the result depends on, in short."""
-    text = "\n".join([to_json(job), __version__, *_versions(), _knowledge(), *_local(job)])
+def name_of(*parts: str) -> str:
+    """Return the name of the file that keeps a result: by what it was asked for, and all that it depends on besides, in short."""
+    text = "\n".join([*parts, __version__, *_versions(), _knowledge()])
     return f"{hashlib.sha256(text.encode()).hexdigest()[:32]}.json"
 
 
@@ -103,12 +91,9 @@ def _knowledge() -> str:
     return digest.hexdigest()
 
 
-def _local(job: Job) -> list[str]:
-    """Return the content of the configuration that the job's run names, where it is on this machine."""
-    spec = job.spec
-    if spec is None or spec.config is not None:
-        return []
-    paths = [Path(spec.model) / "config.json", *([] if Path(spec.model).is_absolute() else [cached_commit(spec.model)])]
+def configuration_here(name: str) -> list[str]:
+    """Return the content of a model's configuration, where it is on this machine."""
+    paths = [Path(name) / "config.json", *([] if Path(name).is_absolute() else [cached_commit(name)])]
     return [read_text(path) for path in paths if path.is_file()]
 
 

@@ -7,10 +7,9 @@ import json
 import re
 import statistics
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any
 
 from mpslint.core.finding import ReadError, UsageError
 from mpslint.core.outside import parse_json, read_text
@@ -66,7 +65,7 @@ def calibrate() -> Calibration:
     answer = do_job(Job("calibrate", VerifiedMac(origin=machine.chip)), ChildLimits(seconds=SECONDS))
     if answer.problem:
         raise ReadError(f"the machine cannot be calibrated: {answer.problem}")
-    found = _calibration(answer.data)
+    found = from_data(Calibration, answer.data)
     _keep(RATES, f"{found.device}-{found.machine}-{found.torch}", found)
     return found
 
@@ -109,7 +108,7 @@ def kept() -> tuple[Calibration, ...]:
     found = []
     for path in _files(RATES):
         try:
-            found.append(_calibration(parse_json(read_text(path))))
+            found.append(from_data(Calibration, parse_json(read_text(path))))
         except (ReadError, UsageError, ValueError, TypeError, AttributeError):
             continue
     return tuple(sorted(found, key=lambda one: one.date, reverse=True))
@@ -145,13 +144,6 @@ def forget() -> int:
     except OSError as error:
         raise ReadError(f"{own.path}: cannot be removed: {error.strerror or error}") from None
     return count
-
-
-def _calibration(data: Any) -> Calibration:
-    """Return rates as JSON holds them."""
-    found = from_data(Calibration, data)
-    curves = {str(kind): tuple((float(amount), float(seconds)) for amount, seconds in curve) for kind, curve in found.curves.items()}
-    return replace(found, curves=curves)
 
 
 def _files(prefix: str) -> Iterator[Path]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from mpslint.core.finding import ReadError
-from mpslint.verify.spec import RunSpec, VerifiedMac
+from mpslint.verify.spec import VerifiedMac
 
 Device = Literal["emulated", "cpu", "real"]
 Backend = Literal["emulated", "cpu", "mps", "cuda"]
@@ -82,9 +82,5 @@ class Job:
     machine: VerifiedMac = field(default_factory=VerifiedMac)
     backend: Backend = "emulated"
     script: ScriptRun | None = None
-    spec: RunSpec | None = None
-    """The run that mpslint's own script stands for."""
-    steps: int = 0
-    aim: Aim = "run"
     memory_sizes: tuple[int, ...] = ()
     """The Macs, by GB of memory, for which the largest micro-batch is looked for."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from mpslint.core.knowledge import platform_data
 from mpslint.facts.values import Context
@@ -17,7 +17,7 @@ def own_waits(run: TrainingRun, accumulation: int) -> float:
     """
     table = platform_data("step_time")["written"]
     calls = run.evidence.facts.calls
-    steps = {_place(call.context) for call in calls if call.method in table["steps"] and _is_looped(call.context)}
+    steps = {_place(call.context) for call in calls if call.method in table["steps"] and call.context.all_loops}
     found: dict[tuple[int, ...], set[int]] = defaultdict(set)
     for call in calls:
         place = _place(call.context)
@@ -31,16 +31,6 @@ def _is_called_each_batch(context: Context, methods: Sequence[str]) -> bool:
     return any(name in methods for name in names) and not context.loops and not context.guards
 
 
-def _is_looped(context: Context) -> bool:
-    return bool(context.all_loops)
-
-
 def _place(context: Context) -> tuple[int, ...]:
     """Return what a statement stands in: calls of functions, loops, and tests."""
-    return tuple(_parts(context))
-
-
-def _parts(context: Context) -> Iterator[int]:
-    yield from map(id, context.functions)
-    yield from map(id, context.loops)
-    yield from (id(guard.test) for guard in context.guards)
+    return tuple(map(id, (*context.functions, *context.loops, *(guard.test for guard in context.guards))))

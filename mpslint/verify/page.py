@@ -82,14 +82,13 @@ def _charts(report: VerifyReport) -> Iterator[str]:
     runs = [run for run in report.runs if run.backend != "cpu"]
     marks = _marks(runs)
     predicted = ", predicted" if any(run.backend == "emulated" for run in runs) else ""
-    pictures: list[tuple[str, list[RunResult], Callable[[StepRecord], float], bool]] = [
-        (f"Driver memory{predicted}", runs, lambda record: record.driver, True),
-        ("Peak of live memory in the step", runs, lambda record: record.peak, True),
-        ("Live memory at the end of the step", runs, lambda record: record.live if record.blocks < 0 else record.blocks, True),
+    pictures: list[tuple[str, Callable[[StepRecord], float]]] = [
+        (f"Driver memory{predicted}", lambda record: record.driver),
+        ("Peak of live memory in the step", lambda record: record.peak),
+        ("Live memory at the end of the step", lambda record: record.live if record.blocks < 0 else record.blocks),
     ]
-    for label, shown, pick, is_bytes in pictures:
-        lines = _lines(shown, pick)
-        if lines and is_bytes:
+    for label, pick in pictures:
+        if lines := _lines(runs, pick):
             highest = max(value for line in lines for _, value in line.points)
             yield figure(label, lines, unit_for(highest), limits, marks)
     keys = _lines(runs, lambda record: record.new_graph_keys, adds_up=True)

@@ -68,6 +68,8 @@ def _convert(hint: Any, value: Any, where: str) -> Any:
         return tuple(_convert(kind, item, f"{where}[{number}]") for number, (kind, item) in enumerate(zip(kinds, value, strict=False)))
     if dataclasses.is_dataclass(hint) and isinstance(hint, type):
         return from_data(hint, value, where)
+    if origin is Mapping and isinstance(value, Mapping):
+        return {key: _convert(arguments[1], item, _join(where, key)) for key, item in value.items()}
     return _plain(hint, value, where)
 
 

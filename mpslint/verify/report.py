@@ -42,12 +42,7 @@ class VerifyReport:
         """The worst answer: a run that passes only as it is rewritten fails as long as it is not."""
         if self.problem or not self.verdicts:
             return "not run"
-        return worst([*(verdict.status for verdict in self.verdicts), *self._compared])
-
-    @property
-    def _compared(self) -> list[Status]:
-        """Return what the comparisons add: one that was not made takes nothing from a verdict."""
-        return [check.status for check in self.comparison if check.status != "not run"]
+        return worst([*(verdict.status for verdict in self.verdicts), *(check.status for check in self.comparison)])
 
     def exit_code(self, *, strict: bool = False) -> int:
         """0 pass, 1 fail, 3 not run; inconclusive is 0, or 1 when `strict`."""

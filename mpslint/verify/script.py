@@ -62,8 +62,6 @@ class ScriptOptions:
     steps: int = 20
     arguments: tuple[str, ...] = ()
     limits: ChildLimits = field(default_factory=ChildLimits)
-    assumptions: tuple[str, ...] = ()
-    """What had to be assumed of the Mac."""
     plays: bool = True
     """Whether steps that follow from others are played instead of run."""
     evaluation_batches: int = 4

@@ -11,13 +11,13 @@ from typing import Any
 from mpslint.core.finding import ReadError
 from mpslint.core.scratch import scratch_folder
 from mpslint.verify.assumed import without_invented_failures
-from mpslint.verify.cache import ResultsCache
+from mpslint.verify.cache import ResultsCache, configuration_here, name_of
 from mpslint.verify.calibrations import keep_run
 from mpslint.verify.generate import in_force, script_of
-from mpslint.verify.job import STANDING, Aim, Backend, Job
+from mpslint.verify.job import STANDING, Aim, Backend
 from mpslint.verify.outcome import Check, RunResult
 from mpslint.verify.process import ChildLimits, at_once
-from mpslint.verify.record import from_data
+from mpslint.verify.record import from_data, to_json
 from mpslint.verify.report import VerifyReport
 from mpslint.verify.script import ScriptOptions, run_own
 from mpslint.verify.shapes import Shape, quantiles, train_shapes, worst_shape
@@ -104,34 +104,35 @@ def result_of(
 
     No exception of such a script says anything about a Mac but one that MPS is known to raise.
     """
-    key = Job("script", options.machine, options.backend, spec=replace(spec, name=""), steps=len(steps), aim=aim, memory_sizes=tuple(sizes))
+    text = script_of(in_force(spec, options.machine), steps)
+    variables = {"PYTORCH_ENABLE_MPS_FALLBACK": "1"} if spec.has_fallback else {}
+    if spec.high_watermark is not None:
+        variables["PYTORCH_MPS_HIGH_WATERMARK_RATIO"] = str(spec.high_watermark)
+    readable = (Path(spec.model),) if Path(spec.model).is_dir() else ()
+    own = ScriptOptions(
+        options.machine, options.backend, RECORDED, limits=options.limits, readable=readable, environment=variables, name=spec.name
+    )
+    own = replace(own, aim=aim, sizes=tuple(sizes), horizon=len(steps))
     cache = ResultsCache.here() if options.use_cache and options.backend == "emulated" else None
-    data = cache.get(key) if cache is not None else None
+    here = configuration_here(spec.model) if spec.config is None else []
+    name = name_of(text, to_json((options.machine, variables, aim, sizes)), *here)
+    data = cache.read(name) if cache is not None else None
     if data is None:
-        data = _run(spec, steps, options, aim, sizes, progress)
+        data = _run(text, own, progress)
         if cache is not None:
-            cache.put(key, data)
+            cache.write(name, data)
     result = from_data(RunResult, data)
     if result.failure and not (result.is_raised_on_mps and aim == "run"):
         raise ReadError(f"the script of the run cannot be run here: {result.failure}")
     return result
 
 
-def _run(
-    spec: RunSpec, steps: Sequence[Sequence[Shape]], options: VerifyOptions, aim: Aim, sizes: Sequence[int], progress: Progress | None
-) -> Mapping[str, Any]:
-    """Have the script of a run done. Raises ReadError saying why there is nothing."""
-    variables = {"PYTORCH_ENABLE_MPS_FALLBACK": "1"} if spec.has_fallback else {}
-    if spec.high_watermark is not None:
-        variables["PYTORCH_MPS_HIGH_WATERMARK_RATIO"] = str(spec.high_watermark)
+def _run(text: str, options: ScriptOptions, progress: Progress | None) -> Mapping[str, Any]:
+    """Have a script of mpslint's own done. Raises ReadError saying why there is nothing."""
     with scratch_folder("plan-") as scratch:
         path = Path(scratch) / "run.py"
-        path.write_text(script_of(in_force(spec, options.machine), steps), encoding="utf-8")
-        readable = (Path(spec.model),) if Path(spec.model).is_dir() else ()
-        own = ScriptOptions(
-            options.machine, options.backend, RECORDED, limits=options.limits, readable=readable, environment=variables, name=spec.name
-        )
-        answer = run_own(path, replace(own, aim=aim, sizes=tuple(sizes), horizon=len(steps)), progress)
+        path.write_text(text, encoding="utf-8")
+        answer = run_own(path, options, progress)
     if answer.problem:
         raise ReadError(answer.problem)
     return answer.data

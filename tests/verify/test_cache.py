@@ -8,9 +8,7 @@ from pathlib import Path
 import pytest
 
 from mpslint.core.own_folder import OwnFolder
-from mpslint.verify.cache import ResultsCache
-from mpslint.verify.job import Job
-from mpslint.verify.spec import Lengths, RunSpec
+from mpslint.verify.cache import ResultsCache, configuration_here, name_of
 
 
 def write(path: Path, text: str) -> None:
@@ -35,15 +33,18 @@ def test_a_result_is_forgotten_when_what_it_was_read_from_changes(
     for name in ("HF_DATASETS_CACHE", "HF_HUB_CACHE"):
         monkeypatch.delenv(name, raising=False)
     models = (str(tmp_path / "model"), "org/name")
-    jobs = [Job("script", spec=RunSpec(model, "causal_lm", Lengths(64))) for model in models]
     cache = ResultsCache(OwnFolder(tmp_path, ("cache",)))
+
+    def kept() -> list[object]:
+        return [cache.read(name_of(model, *configuration_here(model))) for model in models]
+
     write(place(tmp_path), "one")
-    for job in jobs:
-        cache.put(job, {"answer": 1})
-    assert [cache.get(job) for job in jobs] == [{"answer": 1}] * 2
+    for model in models:
+        cache.write(name_of(model, *configuration_here(model)), {"answer": 1})
+    assert kept() == [{"answer": 1}] * 2
 
     write(place(tmp_path), "another")
-    assert [cache.get(job) for job in jobs].count(None) == 1
+    assert kept().count(None) == 1
 
 
 def test_the_oldest_results_go_and_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -51,26 +52,26 @@ def test_the_oldest_results_go_and_nothing_else(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setenv("MPSLINT_CACHE_DIR", str(tmp_path))
     monkeypatch.setattr("mpslint.verify.cache.KEPT", 2)
     cache = ResultsCache.here()
-    jobs = [Job("script", memory_sizes=(number,)) for number in range(4)]
-    cache.put(jobs[0], {})
+    names = [name_of(str(number)) for number in range(4)]
+    cache.write(names[0], {})
     theirs = [folder / name for folder in (tmp_path, tmp_path / "mpslint" / "results") for name in ("a.json", "last-verify")]
     for path in (*theirs, tmp_path / f"{'0' * 32}.json"):
         write(path, "mine")
-    for job in jobs[1:]:
-        cache.put(job, {})
+    for name in names[1:]:
+        cache.write(name, {})
 
-    assert [cache.get(job) is not None for job in jobs].count(True) == 2
+    assert [cache.read(name) is not None for name in names].count(True) == 2
     assert all(path.read_text() == "mine" for path in theirs)
 
 
 def test_a_folder_of_the_user_is_neither_read_nor_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A result that a stranger committed, where the cache would lie."""
     monkeypatch.setenv("MPSLINT_CACHE_DIR", str(tmp_path))
-    cache, job = ResultsCache.here(), Job("script")
-    cache.put(job, {"answer": 1})
+    cache, name = ResultsCache.here(), name_of("a run")
+    cache.write(name, {"answer": 1})
     (tmp_path / "mpslint" / "results" / "CACHEDIR.TAG").unlink()
     before = sorted(tmp_path.rglob("*"))
-    cache.put(Job("calibrate"), {"answer": 2})
+    cache.write(name_of("another"), {"answer": 2})
 
-    assert cache.get(job) is None
+    assert cache.read(name) is None
     assert sorted(tmp_path.rglob("*")) == before

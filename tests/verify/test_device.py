@@ -25,7 +25,7 @@ def test_a_mac_without_usable_mps_is_none(monkeypatch: pytest.MonkeyPatch, avail
 
 
 def test_the_gauge_of_mps_reads_torch_mps(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Live, driver and limit come from torch.mps; a peak only where torch.accelerator can tell it."""
+    """Live and driver memory come from torch.mps; a peak only where torch.accelerator can tell it."""
 
     def nothing() -> None:
         """Do nothing."""
@@ -35,10 +35,9 @@ def test_the_gauge_of_mps_reads_torch_mps(monkeypatch: pytest.MonkeyPatch) -> No
         current_allocated_memory=lambda: 3,
         driver_allocated_memory=lambda: 4,
         synchronize=nothing,
-        empty_cache=nothing,
     )
     monkeypatch.setattr(torch.backends.mps, "is_available", lambda: True)
     monkeypatch.setattr(torch, "mps", double)
     gauge = device.mps_gauge()
 
-    assert (gauge.live(), gauge.driver(), gauge.recommended()) == (3, 4, 5)
+    assert (gauge.live(), gauge.driver()) == (3, 4)

@@ -27,7 +27,6 @@ class Channel:
 
     def __init__(self, stream: TextIO) -> None:
         self.stream = stream
-        self.started = STARTED
         self._last = 0.0
         self._lock = threading.Lock()
 
@@ -69,7 +68,7 @@ def do(job: Job, channel: Channel) -> Any:
         return calibrate(device_here(), job.machine.origin)
     from mpslint.verify.child.run_script import run_script
 
-    return run_script(job, channel)
+    return run_script(job, STARTED, channel.progress, channel.leave)
 
 
 def main() -> int:

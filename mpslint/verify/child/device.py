@@ -12,14 +12,11 @@ from mpslint.core.finding import ReadError
 
 @dataclass(frozen=True, slots=True)
 class Gauge:
-    """How one kind of GPU tells its memory: live and driver bytes now, the limit, and the peak since the last reset."""
+    """How one kind of GPU tells its memory: live and driver bytes now, and the peak since the last reset."""
 
-    device: str
     live: Callable[[], int]
     driver: Callable[[], int]
-    recommended: Callable[[], int]
     synchronize: Callable[[], None]
-    empty_cache: Callable[[], None]
     reset_peak: Callable[[], None] | None = None
     peak: Callable[[], int] | None = None
 
@@ -35,12 +32,9 @@ def mps_gauge() -> Gauge:
     accelerator = getattr(torch, "accelerator", None)
     has_peak = accelerator is not None and hasattr(accelerator, "max_memory_allocated") and _has_peak_statistics()
     return Gauge(
-        "mps",
         mps.current_allocated_memory,
         mps.driver_allocated_memory,
-        lambda: limit,
         mps.synchronize,
-        mps.empty_cache,
         torch.accelerator.reset_peak_memory_stats if has_peak else None,
         torch.accelerator.max_memory_allocated if has_peak else None,
     )
@@ -59,14 +53,10 @@ def cuda_gauge() -> Gauge:
     """Return the gauge of an NVIDIA GPU. Raises ReadError when there is none."""
     if not torch.cuda.is_available():
         raise ReadError("this machine has no CUDA device; without --backend the run is emulated")
-    whole = torch.cuda.get_device_properties(0).total_memory
     return Gauge(
-        "cuda",
         torch.cuda.memory_allocated,
         torch.cuda.memory_reserved,
-        lambda: whole,
         torch.cuda.synchronize,
-        torch.cuda.empty_cache,
         torch.cuda.reset_peak_memory_stats,
         torch.cuda.max_memory_allocated,
     )

@@ -6,8 +6,8 @@ import os
 import random
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import Protocol
 
 import torch
 
@@ -18,28 +18,17 @@ from mpslint.verify.job import Job
 from mpslint.verify.outcome import RunResult, StepRecord
 
 
-class Parent(Protocol):
-    """Where a run is told of."""
-
-    started: float
-    """When the process began, by time.monotonic()."""
-
-    def progress(self, number: int, total: int, record: StepRecord) -> None:
-        """Take a step."""
-
-    def leave(self, result: RunResult) -> None:
-        """Take the result, and end the process."""
-
-
-def run_script(job: Job, parent: Parent) -> RunResult:
-    """Return what the job's script showed. Raises ReadError with one line when it could not be run at all."""
+def run_script(job: Job, started: float, progress: Callable[[int, int, StepRecord], None], leave: Callable[[RunResult], None]) -> RunResult:
+    """Return what the job's script showed. `started` is when the process began, by time.monotonic(); `progress` takes a step, and `leave` a
+    result with which the process ends. Raises ReadError with one line when it could not be run at all.
+    """
     assert job.script is not None
     seconds = float(os.environ.get("MPSLINT_SECONDS", "600"))
     set_environment(job.script.environment)
-    stage = Stage(job, parent.progress, seconds, parent.leave)
+    stage = Stage(job, progress, seconds, leave)
     stage.prepare()
     memory = int(os.environ.get("MPSLINT_MEMORY", "0"))
-    Watchdog(stage, parent.started, seconds, memory).start()
+    Watchdog(stage, started, seconds, memory).start()
     keep_signals()
     no_questions(stage.asked_again)
     if job.script.sandbox:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from torch.nn.modules.module import register_module_forward_pre_hook
 
-from mpslint.verify.child.clock import Clock
 from mpslint.verify.child.installed import resident
+
+if TYPE_CHECKING:
+    from mpslint.verify.child.script import Stage
 
 SHARE = 0.97
 """Share of the time limit after which the run is ended from within: the process outside kills without asking."""
@@ -22,23 +24,10 @@ BEFORE_STEPS = 180.0
 """Seconds after which a model's first training step on the CPU isn't waited for: values are worth less than the emulation."""
 
 
-class WatchedStage(Protocol):
-    """What is told and ended."""
-
-    lines: dict[str, str]
-    clock: Clock
-
-    def stop(self, why: str, line: str) -> None:
-        """Note what ended the run."""
-
-    def leave(self) -> None:
-        """End the process with what was seen."""
-
-
 class Watchdog(threading.Thread):
     """Looks at the clock and at the memory of this process a few times a second."""
 
-    def __init__(self, stage: WatchedStage, started: float, seconds: float, memory: int) -> None:
+    def __init__(self, stage: Stage, started: float, seconds: float, memory: int) -> None:
         super().__init__(daemon=True, name="mpslint-watchdog")
         self.stage, self.started, self.seconds, self.memory = stage, started, seconds, memory
         self.forwards = 0
