@@ -21,7 +21,7 @@ from mpslint.verify.process import ChildLimits
 from mpslint.verify.record import from_data
 from mpslint.verify.script import ScriptOptions, verify_script
 from mpslint.verify.spec import RunSpec, VerifiedMac
-from mpslint.verify.verify import VerifyOptions, run_spec
+from mpslint.verify.verify import run_spec
 
 ROOT = Path(__file__).parents[1]
 FOLDER = Path(__file__).parent / "reality"
@@ -48,7 +48,7 @@ def emulated(report: Mapping[str, Any]) -> RunResult:
     machine = machine_of(report)
     if "spec" in report:
         return run_spec(
-            from_data(RunSpec, report["spec"]), VerifyOptions(machine, steps=report["step"] + 100, limits=ChildLimits(seconds=900))
+            from_data(RunSpec, report["spec"]), ScriptOptions(machine, horizon=report["step"] + 100, limits=ChildLimits(seconds=900))
         )[0]
     options = ScriptOptions(
         machine, "emulated", report["step"] + 2, tuple(report.get("arguments", ())), ChildLimits(seconds=900), plays=False

@@ -30,8 +30,9 @@ from mpslint.verify.emulator.keys import GraphCache
 from mpslint.verify.emulator.memory import LiveMemory
 from mpslint.verify.emulator.watch import Watch
 from mpslint.verify.generate import script_of
+from mpslint.verify.script import ScriptOptions
 from mpslint.verify.spec import Lengths, RunSpec
-from mpslint.verify.verify import VerifyOptions, result_of
+from mpslint.verify.verify import result_of
 
 ROOT = Path(__file__).parents[1]
 ALLOWED = 0.01
@@ -175,7 +176,7 @@ def predicted(point: Point) -> int:
     if point.spec is None:
         return predicted_module(point)
     steps = [[point.shape] * point.spec.accumulation] * STEPS
-    return result_of(point.spec, steps, VerifyOptions(use_cache=False)).steps[STEPS - 1].peak
+    return result_of(point.spec, steps, ScriptOptions(use_cache=False)).steps[STEPS - 1].peak
 
 
 def predicted_module(point: Point) -> int:

@@ -29,7 +29,7 @@ from mpslint.source.temporary import remove_leftovers
 from mpslint.source.writer import FileChange, write_files
 
 if TYPE_CHECKING:
-    from mpslint.verify.asked import AskedFiles
+    from mpslint.verify.known import KnownEstimate
 
 
 @click.command(short_help="Rewrite to the safe equivalent.")
@@ -137,10 +137,11 @@ def _worked(
         units = [FilesTogether((one,), unit.entries) for unit in units for one in unit.files]
     for unit in units:
         try:
-            asked = _fitted(unit.files[0][1], options, unsafe) if fit else None
-            outcomes = sorted(fix_unit(unit, asked.session if asked is not None else options, unsafe), key=lambda outcome: outcome[0])
-            if asked is not None:
-                unfit += [one for _, one in outcomes if not isinstance(one, MpslintError) and _is_unfit(one, asked)]
+            known = _fitted(unit.files[0][1], options, unsafe) if fit else None
+            session = replace(options, largest_batch=known.largest) if known is not None else options
+            outcomes = sorted(fix_unit(unit, session, unsafe), key=lambda outcome: outcome[0])
+            if known is not None:
+                unfit += [one for _, one in outcomes if not isinstance(one, MpslintError) and _is_unfit(one, known)]
             yield [(files[index], str(one) if isinstance(one, MpslintError) else one) for index, one in outcomes]
         except MpslintError:
             raise
@@ -166,29 +167,28 @@ def _written(done: Sequence[tuple[FoundFile, Fixed]], backup: bool) -> str:
     return ""
 
 
-def _fitted(found: FoundFile, options: Options, unsafe: bool) -> AskedFiles:
-    """Return what is asked for with the largest batch that the file's Mac takes; without it, saying why, where nobody can tell."""
+def _fitted(found: FoundFile, options: Options, unsafe: bool) -> KnownEstimate | None:
+    """Return what is estimated of a file, with the largest batch that its Mac takes; None, saying why, where nobody can tell."""
     from mpslint.verify.asked import AskedFiles
     from mpslint.verify.files import estimate_file
 
-    asked = AskedFiles((found.path,), options, unsafe=unsafe)
     try:
-        known = estimate_file(found, asked).known
+        known = estimate_file(found, AskedFiles((found.path,), options, unsafe=unsafe)).known
     except ReadError as error:
-        complain(f"mpslint: --fit: {error}")
-        return asked
+        complain(f"mpslint: --fit: {str(error).replace('verify FILE', f'verify {found.path}')}")
+        return None
     complain(f"{found.path}: {known.fits}")
-    return replace(asked, session=replace(options, largest_batch=known.largest))
+    return known
 
 
-def _is_unfit(fixed: Fixed, asked: AskedFiles) -> bool:
+def _is_unfit(fixed: Fixed, known: KnownEstimate) -> bool:
     """Return whether the batch of a run doesn't fit its Mac as it's rewritten, and say so."""
     from mpslint.verify.files import batch_of
 
-    largest = asked.session.largest_batch
-    if largest is None or (batch := batch_of(fixed, asked)) <= largest:
+    if (batch := batch_of(fixed, known)) <= known.largest:
         return False
-    how = f"train on {largest} at a time and accumulate their gradients" if largest else "use shorter samples or a smaller model"
+    split = f"train on {known.largest} at a time and accumulate their gradients"
+    how = split if known.largest else "use shorter samples or a smaller model"
     complain(f"{fixed.before.document.path}: the micro-batch of {batch} doesn't fit, and no fix splits it: {how}")
     return True
 

@@ -92,7 +92,7 @@ def _estimate(values: dict[str, Any], output_format: str, words: tuple[str, ...]
         click.echo(inert_json(json.dumps([to_data(one) for one in found], indent=2, ensure_ascii=False)))
     else:
         for one in found:
-            print_estimate(f"{one.path}: {one.run}", one.estimate, one.known.fits, one.assumptions, console())
+            print_estimate(f"{one.path}: {one.known.run}", one.known.estimates[0], one.known.fits, one.known.assumptions, console())
             if one.forecast is not None:
                 print_forecast(one.forecast, console())
     for problem in problems:

@@ -122,9 +122,9 @@ def _predicted(run: MeasuredRun, chip: Chip | None) -> Predicted:
     except (ReadError, UsageError) as error:
         complain(f"mpslint: the work of a step isn't in it: {error}")
         return Predicted(memory=memory)
-    work = estimated.work
+    work = estimated.known.work
     time = step_time(work, chip, parse_version(run.torch)) if work is not None and chip is not None else None
-    return Predicted(work, time, estimated.estimate.composition.peak, memory)
+    return Predicted(work, time, estimated.known.estimates[0].composition.peak, memory)
 
 
 def _diagnosed(file: Path | None) -> tuple[Log | None, Diagnosis | None]:

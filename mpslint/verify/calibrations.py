@@ -129,7 +129,7 @@ def kept_steps(run: str = "") -> tuple[MeasuredSteps, ...]:
 
 def here_of(work: StepWork, spec: str, file: str) -> Here | None:
     """Return the time of a step on this machine: as a real run of it took, else from the newest rates; None where nothing is kept."""
-    for one in (*kept_steps(spec), *kept_steps(FILE + file)):
+    for one in (one for one in kept_steps() if one.run in (spec, FILE + file)):
         return measured(one.seconds, one.off, one.machine, one.device, f"in {one.steps} steps on {one.date}, torch {one.torch}")
     rates = next(iter(kept()), None)
     return calibrated(work, rates) if rates is not None else None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import platform
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -16,7 +15,7 @@ from mpslint.source.writer import write_whole
 from mpslint.verify.asked import AskedFiles, files, has_run
 from mpslint.verify.export import as_csv, as_json
 from mpslint.verify.files import verify_file
-from mpslint.verify.job import Backend
+from mpslint.verify.job import HORIZON, Backend
 from mpslint.verify.last import keep
 from mpslint.verify.own_code import verify_code
 from mpslint.verify.page import as_page
@@ -25,9 +24,8 @@ from mpslint.verify.progress import Live
 from mpslint.verify.report import VerifyReport
 from mpslint.verify.script import ScriptOptions
 from mpslint.verify.text import print_report
-from mpslint.verify.verify import VerifyOptions
 
-SCRIPT_STEPS, PLAN_STEPS = 20, 200
+SCRIPT_STEPS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,30 +47,17 @@ class Request:
     allow_read: tuple[Path, ...] = ()
     pass_env: tuple[str, ...] = ()
 
-    @property
-    def options(self) -> VerifyOptions:
-        """How the runs of a plan are done."""
-        is_mac = platform.system() == "Darwin"
-        backend: Backend = ("mps" if is_mac else "emulated") if self.backend == "auto" else self.backend
-        steps = self.steps or PLAN_STEPS
-        return VerifyOptions(
-            backend=backend, falls_back=self.backend == "auto", steps=steps, limits=self.limits, use_cache=not self.no_cache
-        )
-
-    def script_options(self) -> ScriptOptions:
-        """Return how a file's own code is run."""
+    def options(self) -> ScriptOptions:
+        """Return how the code of a file, or what its plan says, is run."""
         return ScriptOptions(
             backend=self.backend,
             steps=self.steps or SCRIPT_STEPS,
-            limits=self.limits,
+            horizon=(self.steps if self.is_planned else None) or HORIZON,
+            limits=ChildLimits(self.timeout, int(self.memory_limit * 2**30)),
             readable=tuple(path.absolute() for path in self.allow_read),
             passed=self.pass_env,
+            use_cache=not self.no_cache,
         )
-
-    @property
-    def limits(self) -> ChildLimits:
-        """What each run may use here."""
-        return ChildLimits(self.timeout, int(self.memory_limit * 2**30))
 
 
 def carry_out(request: Request, console: Console) -> int:
@@ -103,6 +88,6 @@ def _reports(request: Request) -> Iterator[VerifyReport]:
             continue
         with Live(sys.stderr, found.path) as live:
             if request.is_planned:
-                yield verify_file(found, request.asked, request.options, live.progress)
+                yield verify_file(found, request.asked, request.options(), live.progress)
             else:
-                yield verify_code(found, request.asked, request.script_options(), live.progress)
+                yield verify_code(found, request.asked, request.options(), live.progress)

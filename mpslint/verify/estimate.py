@@ -11,9 +11,10 @@ from mpslint.verify.driver_memory import FULL
 from mpslint.verify.job import STANDING
 from mpslint.verify.outcome import Estimate, Fit, RunResult
 from mpslint.verify.platform import heap_rules, limits_of
+from mpslint.verify.script import ScriptOptions
 from mpslint.verify.shapes import train_shapes, worst_shape
 from mpslint.verify.spec import RunSpec, VerifiedMac
-from mpslint.verify.verify import VerifyOptions, result_of, run_steps, sized_steps, work_steps
+from mpslint.verify.verify import result_of, run_steps, work_steps
 
 SHOWN = 20
 """Steps that show whether the shapes of batches vary."""
@@ -23,26 +24,43 @@ ENDLESS = 4096
 
 def estimate_spec(spec: RunSpec, machine: VerifiedMac) -> Estimate:
     """Return the estimate of one run. Raises ReadError saying why, when it cannot be made (no torch, unknown model, ...)."""
-    options = VerifyOptions(machine)
+    options = ScriptOptions(machine, "emulated")
     spec = replace(spec, evaluation=None)
-    sizes = tuple(sorted({*macs().listed, machine.memory_gb}))
     sized = replace(spec, accumulation=min(2, spec.accumulation))  # gradients are kept for the second micro-batch as for all others
-    found = result_of(sized, sized_steps(sized), options, "fit", sizes)
-    assert found.composition is not None
+    found = result_of(sized, [[worst_shape(sized)] * sized.accumulation] * SHOWN, options, "fit", macs_asked(machine))
     longest = " x ".join(map(str, worst_shape(spec)[1:]))
     notes = (f"for samples of {longest}",) if longest else ()
-    fits = found.fits
+    estimate = replace(estimate_of(found), name=spec.name, notes=notes)
     if len({shape for step in train_shapes(spec, SHOWN) for shape in step}) > 1 and not heap_rules(machine.torch).coalesces:
-        fits = tuple(_with_buffers(fit, spec, options) for fit in fits)
-    return Estimate(spec.name, found.composition, found.parameters, spec.train_batch, fits, notes)
+        estimate = replace(estimate, fits=tuple(_with_buffers(fit, spec, options) for fit in estimate.fits))
+    return estimate
 
 
-def _with_buffers(fit: Fit, spec: RunSpec, options: VerifyOptions) -> Fit:
+def macs_asked(machine: VerifiedMac) -> tuple[int, ...]:
+    """Return the Macs that an estimate tells of, by GB of memory."""
+    return tuple(sorted({*macs().listed, machine.memory_gb}))
+
+
+def estimate_of(run: RunResult) -> Estimate:
+    """Return the estimate of a run that showed which micro-batches fit."""
+    assert run.composition is not None
+    return Estimate(run.name, run.composition, run.parameters, run.batch, run.fits)
+
+
+def estimate_of_code(run: RunResult, machine: VerifiedMac) -> Estimate:
+    """Return the estimate of own code, by the longest of its batches; where torch keeps buffers of all their sizes, tensors say only what
+    doesn't fit."""
+    keeps = run.shapes > 1 and not heap_rules(machine.torch).coalesces
+    fits = tuple(fit.of_tensors for fit in run.fits) if keeps else run.fits
+    return replace(estimate_of(run), fits=fits, notes=("for the longest of its batches",))
+
+
+def _with_buffers(fit: Fit, spec: RunSpec, options: ScriptOptions) -> Fit:
     """Return how a Mac takes a run of which torch keeps freed buffers of ever new sizes. For the Mac that is meant, runs of halved batches
     say it; for others the tensors say only what doesn't fit.
     """
     if fit.memory_gb != options.machine.memory_gb:
-        return replace(fit, bound="at most ")
+        return fit.of_tensors
     batch = most = spec.train_batch << (spec.accumulation.bit_length() - 1)
     while batch and (batch > fit.largest_batch or _held(batch, spec, options) > FULL * limits_of(options.machine).low):
         batch //= 2
@@ -50,17 +68,17 @@ def _with_buffers(fit: Fit, spec: RunSpec, options: VerifyOptions) -> Fit:
     return replace(fit, largest_batch=batch, status=status, bound="at least " if batch == most < fit.largest_batch else "")
 
 
-def _held(batch: int, spec: RunSpec, options: VerifyOptions) -> int:
+def _held(batch: int, spec: RunSpec, options: ScriptOptions) -> int:
     """Return the driver memory that a run with other micro-batches comes to, in bytes, where the Mac's memory doesn't end."""
     tried = replace(spec, train_batch=batch, accumulation=min(2, -(-spec.effective_batch // batch)))
     endless = replace(options, machine=replace(options.machine, memory_gb=ENDLESS))
-    found = result_of(tried, run_steps(tried, options.steps), endless)
+    found = result_of(tried, run_steps(tried, options.horizon), endless)
     return max([found.driver_peak, *(record.driver for record in found.steps)])
 
 
 def work_of(spec: RunSpec, machine: VerifiedMac) -> StepWork:
     """Return the work of a mean step. Raises ReadError saying why it cannot be counted (no torch, unknown model, ...)."""
-    options, spec = VerifyOptions(machine), replace(spec, evaluation=None)
+    options, spec = ScriptOptions(machine, "emulated"), replace(spec, evaluation=None)
     steps = work_steps(spec)
     found = result_of(spec, steps, options, "work")
     assert found.work is not None
@@ -74,15 +92,21 @@ def work_of(spec: RunSpec, machine: VerifiedMac) -> StepWork:
         found.work,
         samples=spec.effective_batch,
         tokens=tokens,
-        graphs_planned=_planned(found, spec),
-        graphs_padded=_planned(result_of(padded, work_steps(padded), options, "work"), padded) if can_pad else 0,
+        graphs_planned=_planned(found, spec.steps),
+        graphs_padded=_planned(result_of(padded, work_steps(padded), options, "work"), padded.steps) if can_pad else 0,
         padded_to=padded_to if can_pad else 0,
         steps=spec.steps,
     )
 
 
-def _planned(found: RunResult, spec: RunSpec) -> int:
+def work_of_code(run: RunResult) -> StepWork | None:
+    """Return the work of a mean step of own code, with the graphs and steps of its whole run; None where it wasn't counted."""
+    steps = run.settings_steps
+    return replace(run.work, graphs_planned=_planned(run, steps), steps=steps) if run.work is not None else None
+
+
+def _planned(found: RunResult, steps: int) -> int:
     """Return the graphs that the whole run compiles, carried on from the second half of the steps that are known."""
     new = [record.new_graph_keys for record in found.steps if record.what == "train"]
     last = new[len(new) // 2 :]
-    return found.graph_keys + int(sum(last) / len(last) * max(spec.steps - len(new), 0))
+    return found.graph_keys + int(sum(last) / max(len(last), 1) * max(steps - len(new), 0))

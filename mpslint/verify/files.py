@@ -22,36 +22,30 @@ from mpslint.verify.from_plan import PlannedRun
 from mpslint.verify.known import KnownEstimate, keep_estimate, known_estimate
 from mpslint.verify.outcome import Estimate, Verdict
 from mpslint.verify.own_waits import own_waits
+from mpslint.verify.plan_source import PlanSource
 from mpslint.verify.platform import machine_of
 from mpslint.verify.process import at_once
 from mpslint.verify.reading import FileReading, TrainingRun, choose, reading_of, runs_of, spec_of, with_findings
 from mpslint.verify.report import VerifyReport
-from mpslint.verify.spec import RunSpec, VerifiedMac
+from mpslint.verify.script import ScriptOptions
+from mpslint.verify.spec import VerifiedMac
 from mpslint.verify.text import fit_on, what_fits
 from mpslint.verify.verdict import decide
-from mpslint.verify.verify import VerifyOptions, verify_specs
+from mpslint.verify.verify import verify_specs
 from mpslint.verify.work import Progress
 
 
 @dataclass(frozen=True, slots=True)
 class Estimated:
-    """The estimate for one run of a file, and what was assumed for it."""
+    """The estimate for one run of a file."""
 
     path: str
-    run: str
-    estimate: Estimate
     known: KnownEstimate
-    """What others say of it."""
-    assumptions: tuple[str, ...] = ()
     forecast: Forecast | None = None
     """How long it takes; None where that was not asked."""
-    work: StepWork | None = None
-    """The work of a step; None where times weren't asked for."""
-    rewritten: Estimate | None = None
-    """The same of the run as fix rewrites it; None where that can't be told, or is the same run."""
 
 
-def verify_file(found: FoundFile, asked: AskedFiles, options: VerifyOptions, progress: Progress | None = None) -> VerifyReport:
+def verify_file(found: FoundFile, asked: AskedFiles, options: ScriptOptions, progress: Progress | None = None) -> VerifyReport:
     """Return the report on the plan of one file; what stands in the way is its one-line problem. Raises UsageError."""
     start = time.monotonic()
     try:
@@ -77,45 +71,70 @@ def verify_file(found: FoundFile, asked: AskedFiles, options: VerifyOptions, pro
 
 def estimate_file(found: FoundFile, asked: AskedFiles, *, macs: Sequence[ChipAndMemory] = ()) -> Estimated:
     """Return what the run of a file needs as it's written and as it's rewritten, which batch each Mac takes, and how long a step takes on
-    `macs`; keep it for others to say. Raises ReadError saying why not, UsageError.
+    `macs`: as it was worked out before, else by its plan. Raises ReadError saying why not, UsageError.
     """
     fixed = read_file_within(found, asked)
-    runs = runs_of(fixed.before)
-    index = choose(runs, asked.plan, found.path)
     machine, said = machine_of(fixed.before.target)
-    after = _rewritten(fixed, index, found.path)
+    known = known_estimate(found, asked.session) if _is_usual(asked) else None
+    if known is None or (macs and known.work is None):
+        known = _by_plan(fixed, asked, machine, said, found.path, with_work=bool(macs))
+        keep(found, asked, known)
+    times = _times(known.work, known, machine, macs, found.path) if known.work is not None and macs else None
+    return Estimated(found.path, known, times)
+
+
+def _by_plan(fixed: Fixed, asked: AskedFiles, machine: VerifiedMac, said: Sequence[str], path: str, *, with_work: bool) -> KnownEstimate:
+    """Return the estimate of a run by its plan. Raises ReadError saying why not, UsageError."""
+    runs = runs_of(fixed.before)
+    index = choose(runs, asked.plan, path)
+    after = _rewritten(fixed, index, path)
     plan = spec_of(runs[index], WRITTEN)
     specs = [plan.spec, *([after.spec] if isinstance(after, PlannedRun) and replace(after.spec, name=WRITTEN) != plan.spec else [])]
-    estimate, *others = at_once(lambda spec: estimate_spec(spec, machine), specs)
-    work = work_of(plan.spec, machine) if macs else None
+    estimates = at_once(lambda spec: estimate_spec(spec, machine), specs)
+    work = work_of(plan.spec, machine) if with_work else None
     if work is not None:
         work = replace(work, waits=work.waits + own_waits(runs[index], plan.spec.accumulation))
-    largest = fit_on([estimate, *others][-1], machine.memory_gb).largest_batch
-    known = KnownEstimate(largest, what_fits([estimate, *others], machine))
-    if asked.plan is None and not asked.unsafe:
+    return replace(known_of(runs[index].title, estimates, machine, work, (*said, *plan.assumptions)), spec=plan.spec.digest())
+
+
+def known_of(
+    run: str, estimates: Sequence[Estimate], machine: VerifiedMac, work: StepWork | None, assumptions: Sequence[str]
+) -> KnownEstimate:
+    """Return an estimate as it's kept, with the sentence that all say of it."""
+    largest = fit_on(estimates[-1], machine.memory_gb).largest_batch
+    return KnownEstimate(largest, what_fits(estimates, machine), run, tuple(estimates), work, tuple(assumptions))
+
+
+def keep(found: FoundFile, asked: AskedFiles, known: KnownEstimate) -> None:
+    """Keep an estimate of what others ask about, too."""
+    if _is_usual(asked):
         keep_estimate(found, asked.session, known)
-    times = _times(work, plan.spec, estimate, machine, macs, found.path) if work is not None else None
-    return Estimated(found.path, runs[index].title, estimate, known, (*said, *plan.assumptions), times, work, *others)
 
 
-def _times(work: StepWork, spec: RunSpec, estimate: Estimate, machine: VerifiedMac, macs: Sequence[ChipAndMemory], path: str) -> Forecast:
+def _is_usual(asked: AskedFiles) -> bool:
+    """Return whether the run and the rewrite are those that a command means which isn't told another."""
+    return asked.plan is None and not asked.unsafe
+
+
+def _times(work: StepWork, known: KnownEstimate, machine: VerifiedMac, macs: Sequence[ChipAndMemory], path: str) -> Forecast:
     """Return how long the run of a file takes on some Macs."""
     versions = machine.versions()
-    times = forecast(work, estimate.composition.peak, macs, versions)
-    here = here_of(work, spec.digest(), str(Path(path).resolve()))
+    times = forecast(work, known.estimates[0].composition.peak, macs, versions)
+    here = here_of(work, known.spec, str(Path(path).resolve()))
     return with_here(times, work, here, versions) if here is not None else times
 
 
 def as_it_fits(found: FoundFile, asked: AskedFiles) -> tuple[AskedFiles, str]:
     """Return what is asked for with the largest batch that fits, where that was estimated before, and the sentence on it, else ''."""
-    known = known_estimate(found, asked.session) if asked.plan is None and not asked.unsafe else None
+    known = known_estimate(found, asked.session) if _is_usual(asked) else None
     return (replace(asked, session=replace(asked.session, largest_batch=known.largest)), known.fits) if known is not None else (asked, "")
 
 
-def batch_of(fixed: Fixed, asked: AskedFiles) -> int:
-    """Return the micro-batch of a file's run as it's rewritten. Raises ReadError where no plan tells it."""
+def batch_of(fixed: Fixed, known: KnownEstimate) -> int:
+    """Return the micro-batch of a file's run as it's rewritten: as the code says it, else as it was when it was estimated."""
     runs = runs_of(fixed.after)
-    return spec_of(runs[choose(runs, asked.plan, fixed.after.document.path)], REWRITTEN).spec.train_batch
+    run = runs[choose(runs, None, fixed.after.document.path)]
+    return PlanSource(run.plan, run.evidence).count("batch.train", known.estimates[-1].batch)
 
 
 def _read(run: TrainingRun, name: str, path: str) -> PlannedRun | str:

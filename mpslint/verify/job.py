@@ -26,8 +26,9 @@ HORIZON = 200
 class Lack:
     """What code of a project needs and doesn't find from where it was started."""
 
-    kind: Literal["file", "module", "package", "arguments"]
-    """A path, the dotted name of a module, the package of the script itself, which its relative imports need, or its arguments."""
+    kind: Literal["file", "module", "package", "arguments", "rows"]
+    """A path, the dotted name of a module, the package of the script itself, which its relative imports need, its arguments, or batches
+    with as many rows as it means."""
     name: str = ""
 
 
@@ -39,23 +40,33 @@ class LackError(ReadError):
         self.lack = lack
 
 
-@dataclass(frozen=True, slots=True)
-class ScriptRun:
-    """How the user's own code is run: which file, under which device, and how short."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HowRun:
+    """With what the user's own code is run, and how short."""
 
-    file: str
-    """The copy that runs."""
-    shown: str
-    """How reports name it."""
     arguments: tuple[str, ...] = ()
-    device: Device = "emulated"
+    environment: Mapping[str, str] = field(default_factory=dict)
+    """Variables that what starts the script sets."""
     steps: int = 20
     horizon: int = HORIZON
     """Steps up to which an emulated run is played."""
     plays: bool = True
     """Whether steps of an emulated run that follow from others are played instead of run."""
     aim: Aim = "run"
-    evaluation_batches: int = 2
+    evaluation_batches: int = 4
+    lengths: float = 1.0
+    """What the lengths of drawn texts are multiplied by, where they are only assumed."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptRun(HowRun):
+    """The user's own code: which file, and under which device."""
+
+    file: str
+    """The copy that runs."""
+    shown: str
+    """How reports name it."""
+    device: Device = "emulated"
     sandbox: str = ""
     """The only folder that may be written to."""
     root: str = ""
@@ -68,10 +79,6 @@ class ScriptRun:
     """The package that the script is a module of."""
     start: str = ""
     """What to say of where it starts, where that isn't its own folder."""
-    lengths: float = 1.0
-    """What the lengths of drawn texts are multiplied by, where they are only assumed."""
-    environment: Mapping[str, str] = field(default_factory=dict)
-    """Variables that what starts the script sets."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING
 from mpslint.core.finding import MpslintError
 from mpslint.core.knowledge import platform_data
 from mpslint.core.outside import read_file
+from mpslint.estimate.step import StepWork
 from mpslint.source.files import FoundFile
 from mpslint.verify.cache import ResultsCache
+from mpslint.verify.outcome import Estimate
 from mpslint.verify.record import from_data, to_data
 
 if TYPE_CHECKING:
@@ -21,12 +23,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class KnownEstimate:
-    """What others say of an estimate."""
+    """What was estimated of the run of a file."""
 
     largest: int
     """The largest micro-batch of the run, as it's rewritten, that fits its Mac; 0 where none does."""
     fits: str
     """The sentence on what fits."""
+    run: str
+    """Which run of the file it is."""
+    estimates: tuple[Estimate, ...]
+    """Of the run as it's written and, where that is another run, as it's rewritten."""
+    work: StepWork | None = None
+    """The work of a step, where times were asked for."""
+    assumptions: tuple[str, ...] = ()
+    spec: str = ""
+    """The digest of what its plan says; '' where its own code ran."""
     files: tuple[tuple[str, str], ...] = ()
     """The files of the run, each with the digest of what it held."""
 

@@ -4,7 +4,7 @@ Shared by the child process and its parent."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from mpslint.estimate.step import StepWork
@@ -88,13 +88,18 @@ class Fit:
     peak: int
     status: Literal["fits", "tight", "too big"]
     largest_batch: int
-    bound: Literal["", "at most ", "at least "] = ""
+    bound: Literal["", "at most ", "at least ", "not known"] = ""
     """`at least` where no larger one was tried; `at most` where torch keeps buffers beside the tensors, which weren't counted here."""
 
     @property
     def batches(self) -> str:
         """The largest micro-batch in words."""
-        return f"{self.bound}{self.largest_batch}" if self.largest_batch else "none"
+        return self.bound if self.bound == "not known" else f"{self.bound}{self.largest_batch}" if self.largest_batch else "none"
+
+    @property
+    def of_tensors(self) -> Fit:
+        """The same where torch keeps buffers beside the tensors, which weren't counted: tensors say only what doesn't fit."""
+        return replace(self, bound="not known" if self.bound else "at most ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +114,8 @@ class RunResult:
     """The peak of a step with the longest samples that the settings allow."""
     driver_peak: int = -1
     parameters: int = 0
+    batch: int = 0
+    """The rows of a micro-batch, where it was asked which fit."""
     fits: tuple[Fit, ...] = ()
     """How Macs take the run, where that was asked for."""
     work: StepWork | None = None
@@ -154,6 +161,12 @@ class RunResult:
     """Optimizer steps that the run means to do, as its settings and its data say; 0 when they do not."""
     has_assumed_lengths: bool = False
     """Whether texts were drawn whose lengths nobody knows, in place of data that isn't on this machine."""
+
+
+def with_fits(run: RunResult, other: RunResult) -> RunResult:
+    """Return a run with what another one of the same code showed of the micro-batches that fit."""
+    told = replace(run, composition=other.composition, parameters=other.parameters, batch=other.batch)
+    return replace(told, fits=other.fits, work=other.work)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,13 +19,16 @@ from mpslint.session.view import ShownFinding
 from mpslint.source.files import FoundFile
 from mpslint.verify.asked import REWRITTEN, WRITTEN, AskedFiles, read_files_within
 from mpslint.verify.assumed import decided_by_lengths, with_other_lengths
-from mpslint.verify.files import as_it_fits
+from mpslint.verify.estimate import estimate_of_code, macs_asked, work_of_code
+from mpslint.verify.files import as_it_fits, keep, known_of
+from mpslint.verify.known import KnownEstimate
 from mpslint.verify.outcome import Verdict
 from mpslint.verify.platform import machine_of
 from mpslint.verify.process import stopping_runs
-from mpslint.verify.reading import choose, reading_of, runs_of, with_findings
+from mpslint.verify.reading import FileReading, TrainingRun, choose, reading_of, runs_of, spec_of, with_findings
 from mpslint.verify.report import VerifyReport
 from mpslint.verify.script import ScriptOptions, verify_script
+from mpslint.verify.spec import VerifiedMac
 from mpslint.verify.start import Start, start_of
 from mpslint.verify.verdict import decide
 from mpslint.verify.work import Progress
@@ -48,8 +51,11 @@ def verify_code(found: FoundFile, asked: AskedFiles, options: ScriptOptions, pro
     machine, said = machine_of(fixed.before.target)
     reading = reading_of(fixed, runs, index, said, fits)
     reading = replace(reading, run="; ".join([reading.run, *begun.said]))
-    options = replace(options, machine=machine)
+    options = replace(options, machine=machine, sizes=() if fits else _asked(runs[index : index + 1], machine))
     done = _both(begun, again, _changed(rewritten), options, progress)
+    known = _estimated(done, reading, machine)
+    if known is not None:
+        keep(found, asked, known)
     findings = {WRITTEN: reading.findings, REWRITTEN: reading.left}
     return VerifyReport(
         found.path,
@@ -57,9 +63,29 @@ def verify_code(found: FoundFile, asked: AskedFiles, options: ScriptOptions, pro
         tuple(run for report in done for run in report.runs),
         tuple(_explained(verdict, findings[verdict.name]) for report in done for verdict in report.verdicts),
         reading=reading,
+        fits=known.fits if known is not None else "",
         problem="" if done[0].runs else done[0].problem,
         seconds=time.monotonic() - start,
     )
+
+
+def _asked(runs: Sequence[TrainingRun], machine: VerifiedMac) -> tuple[int, ...]:
+    """Return the Macs, by GB of memory, of which the code itself has to tell what fits: none where the plan of its run does."""
+    try:
+        planned = [spec_of(run, WRITTEN) for run in runs]
+    except ReadError:
+        planned = []
+    return () if planned else macs_asked(machine)
+
+
+def _estimated(done: Sequence[VerifyReport], reading: FileReading, machine: VerifiedMac) -> KnownEstimate | None:
+    """Return what runs show of the micro-batches that fit; None where one of them doesn't."""
+    runs = [run for report in done for run in report.runs if run.backend == "emulated"]
+    if len(runs) < len(done) or any(not run.fits for run in runs):
+        return None
+    drawn = ["the lengths of drawn texts are assumed"] if any(run.has_assumed_lengths for run in runs) else []
+    estimates = [estimate_of_code(run, machine) for run in runs]
+    return known_of(reading.run, estimates, machine, work_of_code(runs[0]), (*reading.assumptions, *drawn))
 
 
 def _both(
@@ -90,7 +116,7 @@ def _run(begun: Start, name: str, options: ScriptOptions, changed: Mapping[Path,
     report = verify_script(begun.script, own, progress)
     if any(decided_by_lengths(run, verdict.checks) for run in report.runs for verdict in report.verdicts):
         report = with_other_lengths(
-            report, lambda times: verify_script(begun.script, replace(own, lengths=times, backend="emulated"), progress)
+            report, lambda times: verify_script(begun.script, replace(own, lengths=times, backend="emulated", sizes=()), progress)
         )
     runs = tuple(replace(run, name=name) for run in report.runs)
     return replace(report, runs=runs, verdicts=report.verdicts or (Verdict(name, "not run", report.problem),))

@@ -31,6 +31,8 @@ class VerifyReport:
     """Whether the rewrite is the same training."""
     reading: FileReading | None = None
     """What the file says, where a file was read."""
+    fits: str = ""
+    """Which micro-batches fit the Mac, where the runs showed it."""
     is_planned: bool = False
     """Whether the runs were built from the settings that the code states, and the code itself was not run."""
     problem: str = ""

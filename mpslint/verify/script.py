@@ -8,7 +8,7 @@ import platform
 import re
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Literal
 
@@ -20,8 +20,8 @@ from mpslint.verify.confinement import tools
 from mpslint.verify.confinement.beside import Beside, look_beside
 from mpslint.verify.confinement.choice import confinement
 from mpslint.verify.confinement.room import Room, data_sets, environment_in, lend_data_sets, named_by
-from mpslint.verify.job import HORIZON, Aim, Backend, Device, Job, ScriptRun
-from mpslint.verify.outcome import Check, RunResult
+from mpslint.verify.job import Backend, Device, HowRun, Job, ScriptRun
+from mpslint.verify.outcome import Check, RunResult, with_fits
 from mpslint.verify.process import ChildLimits
 from mpslint.verify.record import from_data
 from mpslint.verify.report import VerifyReport
@@ -54,38 +54,29 @@ ON_TWO_LAYERS = "has two layers on the CPU"
 
 
 @dataclass(frozen=True, slots=True)
-class ScriptOptions:
+class ScriptOptions(HowRun):
     """How a script is run: for which Mac, on which backend, how short, within which limits."""
 
     machine: VerifiedMac = field(default_factory=VerifiedMac)
     backend: Literal["auto"] | Backend = "auto"
-    steps: int = 20
-    arguments: tuple[str, ...] = ()
     limits: ChildLimits = field(default_factory=ChildLimits)
-    plays: bool = True
-    """Whether steps that follow from others are played instead of run."""
-    evaluation_batches: int = 4
     readable: tuple[Path, ...] = ()
     """What the script may read beside its own folder."""
     passed: tuple[str, ...] = ()
     """Names of variables of the environment that it gets."""
-    environment: Mapping[str, str] = field(default_factory=dict)
-    """Variables that what starts the script sets."""
     name: str = "as written"
     """What reports call the run."""
-    lengths: float = 1.0
-    """What the lengths of drawn texts are multiplied by, where they are only assumed."""
     rewritten: Mapping[Path, bytes] = field(default_factory=dict)
     """What files of the run hold instead of what they hold on disk."""
-    horizon: int = HORIZON
-    aim: Aim = "run"
+    use_cache: bool = True
+    """Whether results of scripts that mpslint itself wrote are kept."""
     sizes: tuple[int, ...] = ()
-    """The Macs, by GB of memory, for which the largest micro-batch is looked for."""
+    """The Macs, by GB of memory, for which the largest micro-batch is looked for; none where it isn't."""
 
 
 def run_own(path: Path, options: ScriptOptions, progress: Progress | None = None) -> Answer:
     """Return what a script gives that mpslint itself wrote, on one device."""
-    device: Device = "emulated" if options.backend == "emulated" else "real"
+    device: Device = "emulated" if options.backend in ("auto", "emulated") else "real"
     with scratch_folder("script-") as scratch:
         return _attempt(beside(path), Path(scratch), device, options, progress)[1]
 
@@ -128,6 +119,10 @@ def _verify_once(path: Path, options: ScriptOptions, progress: Progress | None) 
             except UsageError as error:
                 problems.append(Answer(problem=f"the run gave a result that is none: {inert(str(error))[:200]}", kind="expected"))
                 break
+            if results[-1].out_of_memory and options.sizes and not results[-1].fits:  # too early to show which do
+                answer = _attempt(place, Path(scratch) / "fit", device, replace(options, aim="fit"), progress)[1]
+                found = RunResult("", "") if answer.problem else from_data(RunResult, answer.data)
+                results[-1] = with_fits(results[-1], found)
             if results[-1].stopped:
                 break
             why = unfit_for_cpu(results[-1], options)
@@ -163,6 +158,9 @@ def _attempt(
         room = _room(place, scratch / f"{device}{number or ''}", device, options)
         copied = make_copy(place, room.folder / "copy", options.rewritten)
         answer = _run(place, copied, room, device, options, progress)
+        if answer.lack is not None and answer.lack.kind == "rows":
+            options = replace(options, sizes=())
+            continue
         other = place.suited(answer.lack) if answer.lack is not None else None
         if other is None:
             break
@@ -191,21 +189,14 @@ def _run(place: Workplace, copied: Path, room: Room, device: Device, options: Sc
     script = ScriptRun(
         str(copied),
         place.shown,
-        options.arguments,
         device,
-        options.steps,
-        options.horizon,
-        options.plays,
-        options.aim,
-        options.evaluation_batches,
         str(room.folder),
         str(copy),
         str(place.copied(place.folder, copy)),
         tuple(str(place.copied(folder, copy)) for folder in place.imports),
         place.package,
         place.told,
-        options.lengths,
-        options.environment,
+        **{one.name: getattr(options, one.name) for one in fields(HowRun)},
     )
     named: Backend = "emulated" if options.backend == "auto" else options.backend
     backend: Backend = named if device == "real" else "emulated" if device == "emulated" else "cpu"

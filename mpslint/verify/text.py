@@ -10,6 +10,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from mpslint.estimate.chips import macs_of
+from mpslint.estimate.forecast import forecast
+from mpslint.estimate.words import duration
 from mpslint.verify.answer import answer
 from mpslint.verify.driver_memory import range_on_a_mac
 from mpslint.verify.outcome import Check, Estimate, Fit, RunResult, StepRecord, Verdict
@@ -74,7 +77,7 @@ def _print_reading(report: VerifyReport, console: Console) -> None:
     """Print which run of the file is meant, for what it is verified, and what was assumed."""
     assumed = report.reading.assumptions if report.reading is not None else ()
     rows = [("run", report.reading.run), ("for", report.reading.target)] if report.reading is not None else []
-    rows += [("fits", report.reading.fits)] if report.reading is not None and report.reading.fits else []
+    rows += [("fits", fits)] if (fits := (report.reading.fits if report.reading is not None else "") or report.fits) else []
     rows += [("" if number else "words", line) for number, line in enumerate(report.words)]
     labels = [*rows, *(("assumed" if number == 0 else "", line) for number, line in enumerate(assumed))]
     for label, line in labels:
@@ -122,7 +125,7 @@ def numbers(report: VerifyReport) -> Table:
     for run in runs:
         table.add_column(run.name)
     computed = {run.name: run for run in report.runs if run.backend == "cpu"}
-    rows = [_row(run, computed.get(run.name, run)) for run in runs]
+    rows = [[*_row(run, computed.get(run.name, run)), *_times(run, report.machine)] for run in runs]
     for place, name in enumerate(label for label, _ in rows[0]):
         table.add_row(name, *(row[place][1] for row in rows))
     return table
@@ -151,6 +154,16 @@ def _measured(trained: Sequence[StepRecord]) -> list[tuple[str, str]]:
         return []
     held = max(record.resident for record in trained)
     return [("time of a step", f"{median(seconds):.3f} s"), ("memory of the process", f"at most {size(held)}")]
+
+
+def _times(run: RunResult, machine: VerifiedMac) -> list[tuple[str, str]]:
+    """Return how long a step takes on the fastest and the slowest of the Macs that reports list, where the run is emulated."""
+    if run.backend != "emulated":
+        return []
+    rows = forecast(run.work, run.largest_peak, macs_of(()), machine.versions()).rows if run.work is not None else ()
+    known = sorted((row.step.seconds, row.mac) for row in rows if row.step is not None)
+    said = " to ".join(f"{duration(seconds)} ({mac})" for seconds, mac in (known[0], known[-1])) if known else "not known"
+    return [("time of a step (estimated)", said)]
 
 
 def _driver(run: RunResult, trained: Sequence[StepRecord]) -> str:
@@ -210,7 +223,8 @@ def what_fits(estimates: Sequence[Estimate], machine: VerifiedMac) -> str:
     largest = ", ".join(f"{fit_on(one, machine.memory_gb).batches} {one.name}" for one in estimates)
     need = f"the tensors of {first.batch} need {size(first.composition.peak)}"
     limit = f"Metal recommends at most {size(fit_on(first, machine.memory_gb).recommended)}"
-    kept = f", buffers included that torch {machine.torch} keeps" if any(fit.bound == "at most " for fit in first.fits) else ""
+    is_kept = any(fit.bound in ("at most ", "not known") for fit in first.fits)
+    kept = f", buffers included that torch {machine.torch} keeps" if is_kept else ""
     return f"largest micro-batch on a {machine.memory_gb} GB Mac{kept}: {largest} ({need}, {limit})"
 
 
@@ -220,6 +234,6 @@ def estimate_table(estimate: Estimate) -> Table:
     for name in ("Mac", "recommended", "this run", "largest micro-batch"):
         table.add_column(name, justify="left")
     for fit in estimate.fits:
-        status = "its tensors fit" if fit.bound == "at most " and fit.status != "too big" else fit.status
+        status = "its tensors fit" if fit.bound in ("at most ", "not known") and fit.status != "too big" else fit.status
         table.add_row(f"{fit.memory_gb} GB", size(fit.recommended), status, fit.batches)
     return table

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import platform
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,37 +15,22 @@ from mpslint.verify.assumed import without_invented_failures
 from mpslint.verify.cache import ResultsCache, configuration_here, name_of
 from mpslint.verify.calibrations import keep_run
 from mpslint.verify.generate import in_force, script_of
-from mpslint.verify.job import STANDING, Aim, Backend
+from mpslint.verify.job import HORIZON, STANDING, Aim
 from mpslint.verify.outcome import Check, RunResult
-from mpslint.verify.process import ChildLimits, at_once
+from mpslint.verify.process import at_once
 from mpslint.verify.record import from_data, to_json
 from mpslint.verify.report import VerifyReport
 from mpslint.verify.script import ScriptOptions, run_own
 from mpslint.verify.shapes import Shape, quantiles, train_shapes, worst_shape
-from mpslint.verify.spec import RunSpec, VerifiedMac
+from mpslint.verify.spec import RunSpec
 from mpslint.verify.verdict import check_run, decide
 from mpslint.verify.work import Progress
 
 RECORDED = 20
 """Steps that really run at most."""
-SIZES = (1, 2, 3, 4, 6, 8)
-"""Micro-batches that are recorded to work out all others."""
 
 
-@dataclass(frozen=True, slots=True)
-class VerifyOptions:
-    """How much is run, and where."""
-
-    machine: VerifiedMac = field(default_factory=VerifiedMac)
-    backend: Backend = "emulated"
-    falls_back: bool = False
-    """Whether a run is emulated when its backend turns out not to be there."""
-    steps: int = 200
-    limits: ChildLimits = field(default_factory=ChildLimits)
-    use_cache: bool = True
-
-
-def verify_specs(before: RunSpec, after: RunSpec | None, options: VerifyOptions, progress: Progress | None = None) -> VerifyReport:
+def verify_specs(before: RunSpec, after: RunSpec | None, options: ScriptOptions, progress: Progress | None = None) -> VerifyReport:
     """Return the report on a run as written and, where there is one, as rewritten."""
     start = time.monotonic()
     is_same = after is not None and replace(after, name=before.name) == before
@@ -62,7 +48,7 @@ def verify_specs(before: RunSpec, after: RunSpec | None, options: VerifyOptions,
     )
 
 
-def _judged(spec: RunSpec, options: VerifyOptions, progress: Progress | None) -> tuple[RunResult, list[Check]]:
+def _judged(spec: RunSpec, options: ScriptOptions, progress: Progress | None) -> tuple[RunResult, list[Check]]:
     """Return one run and its checks, without failures that only its drawn lengths make."""
     result, checks = run_spec(spec, options, progress)
     return result, without_invented_failures(spec, result, checks, lambda others: [run_spec(one, options) for one in others])
@@ -76,12 +62,15 @@ def _same_batch(before: RunSpec, after: RunSpec) -> Check:
     return Check("same training", "fail", said)
 
 
-def run_spec(spec: RunSpec, options: VerifyOptions, progress: Progress | None = None) -> tuple[RunResult, list[Check]]:
+def run_spec(spec: RunSpec, options: ScriptOptions, progress: Progress | None = None) -> tuple[RunResult, list[Check]]:
     """Return one run and its checks."""
+    is_auto = options.backend == "auto"
+    if is_auto:
+        options = replace(options, backend="mps" if platform.system() == "Darwin" else "emulated")
     try:
-        result = result_of(spec, run_steps(spec, options.steps), options, progress=progress)
+        result = result_of(spec, run_steps(spec, options.horizon), options, progress=progress)
     except ReadError as error:
-        if options.backend != "emulated" and options.falls_back:
+        if is_auto and options.backend == "mps":
             result, checks = run_spec(spec, replace(options, backend="emulated"), progress)
             return replace(result, notes=(f"emulated: {error}", *result.notes)), checks
         return RunResult(spec.name, options.backend), [Check("starts", "not run", str(error))]
@@ -95,7 +84,7 @@ def run_spec(spec: RunSpec, options: VerifyOptions, progress: Progress | None = 
 def result_of(
     spec: RunSpec,
     steps: Sequence[Sequence[Shape]],
-    options: VerifyOptions,
+    options: ScriptOptions,
     aim: Aim = "run",
     sizes: Sequence[int] = (),
     progress: Progress | None = None,
@@ -109,11 +98,9 @@ def result_of(
     if spec.high_watermark is not None:
         variables["PYTORCH_MPS_HIGH_WATERMARK_RATIO"] = str(spec.high_watermark)
     readable = (Path(spec.model),) if Path(spec.model).is_dir() else ()
-    own = ScriptOptions(
-        options.machine, options.backend, RECORDED, limits=options.limits, readable=readable, environment=variables, name=spec.name
-    )
-    own = replace(own, aim=aim, sizes=tuple(sizes), horizon=len(steps))
-    cache = ResultsCache.here() if options.use_cache and options.backend == "emulated" else None
+    own = replace(options, steps=RECORDED, horizon=len(steps), aim=aim, sizes=tuple(sizes), name=spec.name)
+    own = replace(own, readable=readable, environment=variables)
+    cache = ResultsCache.here() if options.use_cache and options.backend in ("auto", "emulated") else None
     here = configuration_here(spec.model) if spec.config is None else []
     name = name_of(text, to_json((options.machine, variables, aim, sizes)), *here)
     data = cache.read(name) if cache is not None else None
@@ -146,13 +133,7 @@ def run_steps(spec: RunSpec, count: int) -> list[list[Shape]]:
 
 def work_steps(spec: RunSpec) -> list[list[Shape]]:
     """Return the steps in which the work of a mean step is counted, the first one left out; then those that the run takes."""
-    first, *drawn = train_shapes(spec, VerifyOptions().steps)
+    first, *drawn = train_shapes(spec, HORIZON)
     chosen = quantiles([shape for step in drawn[:60] for shape in step], STANDING)
     counted = (chosen * STANDING)[:STANDING]
     return [first, *([shape] * spec.accumulation for shape in counted), *drawn]
-
-
-def sized_steps(spec: RunSpec) -> list[list[Shape]]:
-    """Return steps of the longest samples, in as many sizes of micro-batches as are needed to work out all others."""
-    sizes = [spec.train_batch] * 3 + [one for one in SIZES if one != spec.train_batch] + [spec.train_batch]
-    return [[worst_shape(spec, size)] * spec.accumulation for size in sizes]

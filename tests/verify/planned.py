@@ -7,9 +7,10 @@ from typing import Any
 
 from mpslint.core.checkpoints import configuration_of
 from mpslint.verify.outcome import RunResult
+from mpslint.verify.script import ScriptOptions
 from mpslint.verify.shapes import worst_shape
 from mpslint.verify.spec import Lengths, RunSpec, VerifiedMac
-from mpslint.verify.verify import VerifyOptions, result_of
+from mpslint.verify.verify import result_of
 
 MAC = VerifiedMac("2.13", 16, "5.24", "1.15", "26")
 SMALL = {"hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 128, "vocab_size": 512}
@@ -40,7 +41,7 @@ def spec_of(model: str, task: str, shape: tuple[int, ...], **settings: Any) -> R
 def _done(digest: str, steps: int, machine: VerifiedMac) -> RunResult:
     spec = _SPECS[digest]
     shapes = [[worst_shape(spec)] * spec.accumulation] * steps
-    return result_of(spec, shapes, VerifyOptions(machine, use_cache=False))
+    return result_of(spec, shapes, ScriptOptions(machine, use_cache=False))
 
 
 _SPECS: dict[str, RunSpec] = {}

@@ -79,7 +79,7 @@ def test_verify_keeps_what_a_mac_measured(monkeypatch: pytest.MonkeyPatch) -> No
     result = RunResult("as written", "mps", steps, versions={"torch": "2.13.0"})
     monkeypatch.setattr(verify, "run_own", lambda *arguments: Answer(to_data(result)))
 
-    verify.run_spec(spec, verify.VerifyOptions(backend="mps"), None)
+    verify.run_spec(spec, verify.ScriptOptions(backend="mps"), None)
 
     here = calibrations.here_of(StepWork((), 1), spec.digest(), "/nowhere.py")
     assert here is not None

@@ -181,7 +181,7 @@ def test_an_estimate_lists_macs_and_what_the_peak_is_made_of(folder: Path) -> No
     result = call("plan", folder / "train.py", "--estimate", "--format", "json", *OLD)
     assert result.exit_code == 0, result.output
     (found,) = json.loads(result.stdout)
-    estimate = found["estimate"]
+    estimate = found["known"]["estimates"][0]
     assert sum(estimate["composition"]["parts"].values()) == estimate["composition"]["peak"]
     assert {"weights", "activations", "attention scores", "optimizer"} <= set(estimate["composition"]["parts"])
     assert [fit["memory_gb"] for fit in estimate["fits"]] == [8, 16, 24, 32, 64, 128]
@@ -216,6 +216,7 @@ def test_fit_takes_the_largest_batch_that_fits(folder: Path) -> None:
 
 def test_without_torch_fit_keeps_the_static_number(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """`--fit` without the extra says so in one line and goes on; `--estimate` ends with exit 3."""
+    monkeypatch.setenv("MPSLINT_CACHE_DIR", str(folder / "cache"))
     monkeypatch.setattr(work, "has_torch", lambda: False)
     result = call("fix", folder / "train.py", "--fit", "--torch", "2.15", "--isolated", "--diff")
     assert "pip install 'mpslint[verify]'" in result.stderr

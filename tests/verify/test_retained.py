@@ -20,9 +20,10 @@ from mpslint.verify.emulator.pools import Block
 from mpslint.verify.emulator.watch import Watch
 from mpslint.verify.outcome import RunResult, StepRecord
 from mpslint.verify.platform import heap_rules
+from mpslint.verify.script import ScriptOptions
 from mpslint.verify.spec import Lengths, RunSpec, VerifiedMac
 from mpslint.verify.verdict import check_run
-from mpslint.verify.verify import VerifyOptions, run_spec
+from mpslint.verify.verify import run_spec
 
 pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning")
 MB = 2**20
@@ -46,7 +47,7 @@ SEED = RunSpec(
 
 def emulated(spec: RunSpec, version: str) -> RunResult:
     """Return the run on a Mac with 8 GB."""
-    return run_spec(spec, VerifyOptions(VerifiedMac(version, 8, "5.24", "1.15"), use_cache=False))[0]
+    return run_spec(spec, ScriptOptions(VerifiedMac(version, 8, "5.24", "1.15"), use_cache=False))[0]
 
 
 def test_every_new_length_keeps_the_gradient_of_the_embedding() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from datetime import datetime, timezone
-from typing import Any
 
 import torch
 from torch import nn
@@ -203,23 +202,20 @@ def _pooling(count: int, pixels: int) -> Run:
     return _trained(lambda x: nn.functional.max_pool2d(x, 2), (max(1, count // 8), 32, pixels, pixels))
 
 
-def _dispatch(clock: Stopwatch, kernel: float) -> float:
-    """Return what a program needs for one operator of a small network's step besides the operator."""
+def _small_step() -> Run:
     model = nn.Sequential(*(layer for _ in range(10) for layer in (nn.Linear(32, 32), nn.ReLU())))
     source = torch.rand(8, 32)
 
-    def run() -> Any:
+    def run() -> None:
         model.zero_grad()
         model(source).sum().backward()
 
-    watch = Watch(LiveMemory(), GraphCache(frozenset()))
-    watch.meter = Meter()
-    with torch.device("meta"):
-        twin = nn.Sequential(*(layer for _ in range(10) for layer in (nn.Linear(32, 32), nn.ReLU())))
-        with watch:
-            twin(torch.rand(8, 32)).sum().backward()
-    launches = sum(one.count for one in watch.meter.operators())
-    return max(0.0, clock.seconds(run) / launches - kernel)
+    return run
+
+
+def _dispatch(clock: Stopwatch, kernel: float) -> float:
+    """Return what a program needs for one operator of a small network's step besides the operator."""
+    return max(0.0, clock.seconds(_small_step()) / amount_of(_small_step, is_flop=False)[1] - kernel)
 
 
 def _wait(clock: Stopwatch) -> float:

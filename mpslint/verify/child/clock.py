@@ -97,6 +97,8 @@ class Clock:
     """How many batches the evaluation would have that ended last and isn't written down."""
     whole: int = 0
     """How many batches the evaluation in hand would have, had it not been cut."""
+    before_step_1: int = 0
+    """How many buffers had been made when the first step began: none of the optimizer's."""
     births: list[int] = field(default_factory=list)
     """How many buffers had been made by the end of each step."""
     look: Callable[[], None] = lambda: None
@@ -142,6 +144,8 @@ class Clock:
         if not self._counts(optimizer):
             return
         self.stop_when_enough()
+        if self.memory is not None and not self.taken:
+            self.before_step_1 = self.memory.count
         if self.memory is None:
             self.norm = gradient_norm(optimizer)
             if not self.wrong and not math.isfinite(self.norm or 0.0):
@@ -181,7 +185,8 @@ class Clock:
         if self.memory is not None:
             self.births.append(self.memory.count)
         if self.meter is not None:
-            self.meter.weight = 1 / STANDING if self.taken <= STANDING else 0.0
+            counted = self.conductor.first - 1 if self.conductor is not None else STANDING
+            self.meter.weight = 1 / counted if self.taken <= counted else 0.0
         is_late = time.monotonic() > self.deadline
         if self.conductor is not None and (self.conductor.stepped(self.taken, record) or (is_late and self.conductor.is_recording)):
             self.play()
@@ -209,32 +214,20 @@ class Clock:
         seconds, self._started = now - self._started, now
         shapes = shapes_text(self.feed.given[self._told :])
         self._told = len(self.feed.given)
+        number = self.done + (what == "train")
         if self.memory is None:
-            live, driver, peak = self.gauge_now()
             loss = sum(self.losses) if self.losses else None
-            return StepRecord(
-                self.done + (what == "train"),
-                what,
-                live,
-                peak,
-                driver,
-                resident=resident(),
-                seconds=seconds,
-                loss=loss,
-                gradient_norm=self.norm,
-                shapes=shapes,
-            )
+            seen = StepRecord(number, what, *self.gauge_now(), resident=resident(), loss=loss, gradient_norm=self.norm)
+            return replace(seen, seconds=seconds, shapes=shapes)
         assert self.keys is not None
         everything, graphs = len(self.keys.all_keys), self.keys.compiled
         new, self._seen = (everything - self._seen[0], graphs - self._seen[1]), (everything, graphs)
         peak, self.memory.peak = self.memory.peak, self.memory.live
-        driver = self.allocator.driver if self.allocator is not None else -1
-        number = self.done + (what == "train")
-        blocks = self.allocator.live if self.allocator is not None else -1
+        driver, blocks = (self.allocator.driver, self.allocator.live) if self.allocator is not None else (-1, -1)
         return StepRecord(number, what, self.memory.live, peak, driver, self.host(), -1, *new, seconds, shapes=shapes, blocks=blocks)
 
     def gauge_now(self) -> tuple[int, int, int]:
-        """Return live, driver and peak bytes of the real GPU, -1 where the code runs on none."""
+        """Return live, peak and driver bytes of the real GPU, -1 where the code runs on none."""
         if self.gauge is None:
             return -1, -1, -1
         self.gauge.synchronize()
@@ -242,7 +235,7 @@ class Clock:
         peak = self.gauge.peak() if self.gauge.peak is not None else live
         if self.gauge.reset_peak is not None:
             self.gauge.reset_peak()
-        return live, self.gauge.driver(), peak
+        return live, peak, self.gauge.driver()
 
     def evaluation_batch(self) -> None:
         """Note what is alive as an evaluation batch begins."""

@@ -27,6 +27,10 @@ FEWEST = 5
 """Steps that run at least before any is played."""
 AFTER = 2
 """Steps that run after those that were played, so that an evaluation between them shows what it leaves."""
+SIZES = (2, 4, 6, 8, 12)
+"""Rows of the batches from which those of any other number of rows are worked out."""
+MOST_SIZED = len(SIZES) + 2
+"""Steps that these take at most: one has the code's own number, and one a batch that was fetched before."""
 CHEAP = 20_000
 """Events of the recorded steps up to which more steps are recorded than are needed: what happens every few steps is seen by that."""
 
@@ -59,12 +63,17 @@ class Conductor:
         self, feed: Feed, memory: LiveMemory, keys: GraphCache, allocator: AllocatorModel, steps: int, horizon: int, first: int = FIRST
     ) -> None:
         self.feed, self.memory, self.keys, self.allocator = feed, memory, keys, allocator
+        self.sizes: tuple[int, ...] = ()
+        """Rows of the batches that the code gets once the others are recorded."""
         self.steps, self.horizon, self.first = steps, horizon, first
         self.empty_cache: Callable[[], None] = lambda: None
         self.count_into: Callable[[GraphCache], None] = lambda keys: None
         """Has the run's calls counted by another graph cache."""
         self.log = EventLog(keys)
         self.recorded: list[Recorded] = []
+        self.sized: list[Recorded] = []
+        """The steps whose batches had other numbers of rows."""
+        self.is_sizing = False
         self.played_at = 0
         """After which of the steps that ran the rest was played; 0 while it wasn't."""
         self.error: OutOfMemoryError | None = None
@@ -72,7 +81,8 @@ class Conductor:
         self.player: Player | None = None
         """What goes on from the first steps, once the others are only recorded."""
         self._given: list[int] = []
-        self._each = self._held_back = 0
+        self.each = self._held_back = self._taken = self._since = self._sized_by = 0
+        self._sized_keys: set[Key] = set()
         self._constant: Key | None = None
         self._lines: tuple[str, ...] = ()
         memory.log = self.log
@@ -108,13 +118,32 @@ class Conductor:
         if taken == self.first:
             self._begin()
             return False
-        self.recorded.append(Recorded(passage, self.feed.take(self._held_back) if self._each else (), record))
-        return taken >= self.steps - self.after or self._is_enough(taken)
+        self._taken, self._since = taken, self._since + 1
+        step = self.feed.take(self._held_back) if self.each else ()
+        if not self.is_sizing or self._sized_keys.isdisjoint(step):
+            self.recorded.append(Recorded(passage, step, record))
+        elif len(set(step)) == 1:
+            self.sized.append(Recorded(passage, step, record))
+        self.is_sizing = taken < self._sized_by
+        is_last = taken >= self.steps - self.after
+        if self.is_sizing or not (is_last or self._is_covered(taken)):
+            return False
+        return not self._size(taken) and (is_last or self._is_steady())
+
+    def _size(self, taken: int) -> bool:
+        """Have steps run whose batches have other numbers of rows, if that is asked for and can be done; return whether it is."""
+        sizes, self.sizes = self.sizes, ()
+        if self.each and sizes and self.feed.is_regular:
+            self._sized_keys = self.feed.resize(sizes, self.each, self._held_back)
+            count = len(self._sized_keys) - (-self._held_back // self.each) if self._sized_keys else 0
+            self._sized_by, self.steps, self.is_sizing = taken + count, self.steps + count, count > 0
+        return self.is_sizing
 
     def evaluated(self, taken: int, record: StepRecord, more: int) -> None:
         """Take an evaluation that ran."""
         if not self.played_at:
             passage = self.log.cut("evaluate", taken + 1)
+            self._since += self.is_recording
             if self.is_recording:
                 self.recorded.append(Recorded(passage, (), record, more))
 
@@ -125,7 +154,7 @@ class Conductor:
         each = min(taken)
         held_back = self._given[0] - feed.used - each
         if feed.is_regular and len(taken) == 1 and each > 0 and held_back >= 0:
-            self._each, self._held_back = each, held_back
+            self.each, self._held_back = each, held_back
             feed.take(held_back)
             self._constant = feed.constant
             if self._constant is None:
@@ -142,7 +171,7 @@ class Conductor:
 
     def _plan(self, start: int, most: int, known: Family | None = None) -> None:
         """Have steps given next that span the shapes of all that aren't known, from a place of the loader's order on."""
-        feed, each = self.feed, self._each
+        feed, each = self.feed, self.each
         first: dict[Step, int] = {}
         for place, step in feed.steps(each):
             if place >= start and all(one in feed.kept for one in range(place, place + each)) and (known is None or not known.covers(step)):
@@ -155,7 +184,7 @@ class Conductor:
         for place in telling(points, done, most):
             feed.plan.extend(range(place, place + each))
 
-    def _is_enough(self, taken: int) -> bool:
+    def _is_covered(self, taken: int) -> bool:
         """Return whether all steps up to the horizon follow from those that ran."""
         if taken < FEWEST or self.feed.plan:
             return False
@@ -165,7 +194,12 @@ class Conductor:
         if not all(map(common.covers, set(self._coming()))):
             self._plan(0, self.steps - self.after - taken, common)
             return False
-        steady = next(one.passage for one in self.recorded if one.passage.program is common.program)
+        return True
+
+    def _is_steady(self) -> bool:
+        """Return whether memory doesn't grow in the steps that most are like, and they aren't so cheap that more are recorded."""
+        common = self.common()
+        steady = next(one.passage for one in self.recorded if common is not None and one.passage.program is common.program)
         return steady.is_balanced and self.log.count > CHEAP
 
     def common(self) -> Family | None:
@@ -179,11 +213,11 @@ class Conductor:
     def _coming(self) -> list[Step]:
         """Return the batches of the steps after the first ones, as far as the run is to be played."""
         wanted = self.horizon - self.after - self.first
-        if not self._each or not self.feed.is_regular:
+        if not self.each or not self.feed.is_regular:
             return [()] * wanted
         if self._constant is not None:
-            return [(self._constant,) * self._each] * wanted
-        return [step for _, step in self.feed.steps(self._each)][self.first :][:wanted]
+            return [(self._constant,) * self.each] * wanted
+        return [step for _, step in self.feed.steps(self.each)][self.first :][:wanted]
 
     def play(self, records: list[StepRecord], *, only_recorded: bool = False) -> None:
         """Put the records of all steps after the first ones in the place of those of the steps that were only recorded.
@@ -191,14 +225,14 @@ class Conductor:
         Of code that has ended there are `only_recorded` ones, and what it did after them.
         """
         assert self.player is not None
-        del records[len(records) - len(self.recorded) :]
-        self.played_at = self.first + sum(one.passage.what == "train" for one in self.recorded)
+        del records[len(records) - self._since :]
+        self.played_at, self.is_sizing = self._taken, False
         try:
             for turn in self._turns(only_recorded):
                 records.append(self._played(turn, sum(record.what == "train" for record in records)))
             if only_recorded:
-                tail = self.log.cut("train", self.played_at + 1)
-                self._play(tail, compiled(tail.program, self.log.kinds, tail.numbers[None]), tail.numbers, self.played_at + 1)
+                tail, done = self.log.cut("train", self.played_at + 1), sum(record.what == "train" for record in records)
+                self._play(tail, compiled(tail.program, self.log.kinds, tail.numbers[None]), tail.numbers, done + 1)
         except OutOfMemoryError as error:
             self.error, self.error_line = error, self._lines[self.player.place]
         self._hand_back(sum(record.what == "train" for record in records))
@@ -206,7 +240,7 @@ class Conductor:
     def _turns(self, only_recorded: bool) -> Iterator[Turn]:
         """Yield what is to be played: in the loader's own order where that is known, else what ran."""
         common, coming = self.common(), self._coming()
-        trained = self.played_at - self.first
+        trained = sum(one.passage.what == "train" for one in self.recorded)
         goes_on = not only_recorded and common is not None and len(coming) > trained and common.covers(coming[trained])
         programs: dict[int, Compiled] = {}
         place = 0

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import math
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, MutableMapping, Sequence
 from itertools import islice, pairwise
 from typing import Any
 
@@ -40,6 +41,10 @@ class Feed:
         self.kept: dict[int, Any] = {}
         """Batches that were fetched and not given yet, by their places in the loader's order."""
         self.is_ahead = False
+        self.rows = 0
+        """How many rows the loader's batches have, once others are asked for."""
+        self._sized: deque[Any] = deque()
+        self._longest: Any = None
         self._ends: list[int] = []
         self._length = self._left = math.inf
         self._waiting: list[Any] = []
@@ -65,6 +70,8 @@ class Feed:
             self._is_active = False
 
     def _has_next(self) -> bool:
+        if self._sized:
+            return True
         if self.is_ahead:
             return self._left > 0 and bool(self.kept)
         self._waiting = list(islice(self._source, 1))
@@ -73,6 +80,9 @@ class Feed:
 
     def _next(self) -> Any:
         """Return the next batch, and keep no reference to it: what the code moves to the device in place would stay there."""
+        if self._sized:
+            self.given.append(key_of(self._sized[0]))
+            return self._sized.popleft()
         place = len(self.order) - 1
         if self.is_ahead:
             place = self.plan.popleft() if self.plan else min(self.kept)
@@ -111,7 +121,25 @@ class Feed:
                     self._source = iter(self._begin())
                     continue
                 break
+            self._longest = copy.deepcopy(self.kept[max(self.kept, key=lambda place: _numbers(self.order[place]))])
         self.is_ahead = True
+
+    def resize(self, sizes: Sequence[int], each: int, held_back: int) -> set[Key]:
+        """Have the code get the loader's longest batch next, with other numbers of rows: each number for the `each` batches of a step. The
+        first step has those that it `held_back`, and is filled up.
+
+        Return their shapes; nothing where a batch can't be cut.
+        """
+        with contextlib.suppress(Exception, SystemExit):
+            batch = self._longest if self._longest is not None else next(iter(self._begin()))
+            key = key_of(batch)
+            rows = getattr(getattr(self._loader, "batch_sampler", None), "batch_size", 0)
+            self.rows = rows if any(rows in shape for shape in key) else key[0][0]
+            wanted = [*[sizes[0]] * (-held_back % each), *(size for size in dict.fromkeys((*sizes, self.rows)) for _ in range(each))]
+            made = [with_rows(batch, self.rows, size) for size in wanted]
+            self._sized.extend(made)
+            return {key_of(one) for one in made}
+        return set()
 
     def steps(self, each: int) -> Iterator[tuple[int, Step]]:
         """Yield the optimizer steps of `each` batches that the loader's order makes, with the place of their first batch."""
@@ -142,6 +170,28 @@ def tensors_of(batch: Any, depth: int = 0) -> list[torch.Tensor]:
 def key_of(batch: Any) -> Key:
     """Return the shapes of the tensors of a batch."""
     return tuple(tuple(tensor.shape) for tensor in tensors_of(batch))
+
+
+def _numbers(key: Key) -> int:
+    return sum(map(math.prod, key))
+
+
+def with_rows(batch: Any, rows: int, wanted: int) -> Any:
+    """Return a batch of `rows` rows with as many as are wanted, repeated where it has fewer."""
+    if isinstance(batch, torch.Tensor):
+        if rows not in batch.shape:
+            return batch
+        return batch.index_select(batch.shape.index(rows), torch.arange(wanted) % rows)
+    if isinstance(batch, MutableMapping):
+        made = copy.copy(batch)
+        for name, value in batch.items():
+            made[name] = with_rows(value, rows, wanted)
+        return made
+    if type(batch) in (list, tuple):
+        return type(batch)(with_rows(value, rows, wanted) for value in batch)
+    if tensors_of(batch):
+        raise TypeError(f"a {type(batch).__name__} cannot be cut")
+    return batch
 
 
 def shapes_text(keys: Sequence[Key]) -> str:

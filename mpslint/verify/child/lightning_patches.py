@@ -10,6 +10,7 @@ from types import ModuleType
 from typing import Any
 
 from mpslint.verify.child.clock import Clock
+from mpslint.verify.child.conductor import MOST_SIZED
 from mpslint.verify.child.torch_patches import Shortened
 
 FLAGS: dict[str, Any] = {
@@ -33,7 +34,7 @@ def shorten_lightning(module: ModuleType, clock: Clock, shortened: Shortened, ev
         given.pop("self", None)
         given.pop("args", None)
         changed = {**FLAGS, "logger": _silent_logger(module) if given.get("logger") is not False else False}
-        changed["max_steps"] = clock.steps
+        changed["max_steps"] = clock.steps + (MOST_SIZED if clock.conductor is not None else 0)
         changed["limit_train_batches"] = max(4, -(-clock.steps // 2))
         for name in ("limit_val_batches", "limit_test_batches", "limit_predict_batches"):
             changed[name] = evaluation_batches

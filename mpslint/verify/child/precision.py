@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,10 +24,11 @@ class Precision:
 
     half: str = ""
     line: str = ""
+    """The user's line of the last autocast."""
     is_scaled: bool = False
 
 
-def note_precision(machine: VerifiedMac, report: Report, device: Device, casts: Casts) -> Precision:
+def note_precision(machine: VerifiedMac, report: Report, device: Device, casts: Casts, user_line: Callable[[], str]) -> Precision:
     """Have autocast and GradScaler say what they do on the machine; return what was asked for.
 
     Where the run is emulated, autocast for MPS is on as on the machine, and `casts` are forgotten where it ends. The CPU that stands in for
@@ -51,6 +53,7 @@ def note_precision(machine: VerifiedMac, report: Report, device: Device, casts: 
     def entered(self: Any) -> Any:
         device_type, dtype, is_enabled = getattr(self, "wanted", ("", None, False))
         if is_enabled and torch.is_grad_enabled():
+            asked.line = user_line()
             _judge_autocast(device_type, HALVES.get(dtype, "") if dtype is not None else "", machine, report, asked)
         return enter(self)
 

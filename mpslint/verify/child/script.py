@@ -4,6 +4,7 @@ or as it is on a Mac."""
 from __future__ import annotations
 
 import contextlib
+import functools
 import linecache
 import math
 import os
@@ -22,10 +23,10 @@ from torch.overrides import _get_current_function_mode_stack
 from mpslint.core.finding import MpslintError, ReadError
 from mpslint.core.knowledge import platform_data
 from mpslint.verify.child.clock import Clock, StopRun, steps
-from mpslint.verify.child.conductor import AFTER, FEWEST, FIRST, Conductor
+from mpslint.verify.child.conductor import AFTER, FEWEST, FIRST, SIZES, Conductor
 from mpslint.verify.child.device import cuda_gauge, mps_gauge
 from mpslint.verify.child.drawn_metrics import Metrics
-from mpslint.verify.child.fits import answered
+from mpslint.verify.child.fits import Peaks, answered
 from mpslint.verify.child.imports import AfterImport
 from mpslint.verify.child.installed import versions
 from mpslint.verify.child.kept import kept_at_the_end, kept_by_line
@@ -90,13 +91,14 @@ class Stage:
         bounds = limits_of(job.machine)
         self.recommended = bounds.recommended
         self.allocator = LateAllocator(job.machine)
-        self.memory = LiveMemory(births=[] if self.script.aim == "fit" else None, allocator=self.allocator)
+        self.memory = LiveMemory(births=[] if job.memory_sizes else None, allocator=self.allocator)
         self.keys = self.counted = graph_cache(job.machine.torch, self.allocator.retain)
         allowed = seconds * SHARE_OF_TIME if self.is_emulated else min(seconds * SHARE_OF_TIME, SECONDS_ON_CPU)
         self.clock = Clock(self.script.steps, time.monotonic() + allowed, progress, user_line=self.coverage.user_line)
         self.lines = shown
         self.precision, self.casts = Precision(), Casts()
-        self.clock.meter = Meter(0.0, falls_back=self.coverage.falls_back) if self.script.aim == "work" else None
+        self.clock.meter = Meter(0.0, falls_back=self.coverage.falls_back) if self.is_emulated else None
+        self.peaks: Peaks | None = None
         self.mode: Any = None
         self.checkpoints = Checkpoints()
         self.failure = self.failure_line = self.stopped = self.loss_line = ""
@@ -117,6 +119,7 @@ class Stage:
                 first = 1 + STANDING if self.script.aim == "work" else FIRST
                 bounds = self.script.steps, self.script.horizon, first
                 conductor = Conductor(self.clock.feed, self.memory, self.keys, self.allocator, *bounds)
+                conductor.sizes = SIZES if self.job.memory_sizes else ()
                 conductor.empty_cache, conductor.count_into = self.give_back, self.count_into
                 self.clock.conductor = conductor
             if self.script.aim != "run":  # what a run needs, and its work, are asked of Macs that it doesn't fit, too
@@ -136,7 +139,7 @@ class Stage:
             serve_default_device("meta" if self.is_emulated else "cpu")
             generators_for_mps()
             no_pinning()
-        self.precision = note_precision(self.job.machine, self.report, self.script.device, self.casts)
+        self.precision = note_precision(self.job.machine, self.coverage.report, self.script.device, self.casts, self.coverage.user_line)
         self.checkpoints = note_checkpoints(self.served)
         self.process = os.getpid()
         os._exit = self.exit_now  # type: ignore[assignment]
@@ -144,11 +147,10 @@ class Stage:
         no_compile(self.shortened)
         no_saving(self.shortened)
         count_steps(self.clock)
-        short_loaders(
-            self.clock, self.shortened, self.script.evaluation_batches, lambda loader: check_workers(loader, self.code[0], self.report)
-        )
+        check = functools.partial(check_workers, main=self.code[0], report=self.coverage.report)
+        short_loaders(self.clock, self.shortened, self.script.evaluation_batches, check)
         code = [*(piece.text for piece in self.code), *texts_of(self.lines)]
-        changes = library_changes(self.clock, self.shortened, self.script, self.report, code)
+        changes = library_changes(self.clock, self.shortened, self.script, self.coverage.report, code)
         AfterImport(changes, Path(self.script.root or Path(self.script.file).parent)).install()
         sys.meta_path.append(Metrics())
 
@@ -171,16 +173,12 @@ class Stage:
         """Have calls counted by another graph cache from now on."""
         self.counted = self.watch.keys = keys
 
-    def report(self, name: str, severity: str, message: str) -> None:
-        """Write down a trouble at the user's line."""
-        self.coverage.report(name, severity, message)
-
     def seen(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], made: list[torch.Tensor]) -> None:
         """Look at one operator of the emulated device."""
         self.coverage.see(name, args, kwargs, made)
         if self.checkpoints.depth and name.partition(".")[0] in ("native_dropout", "bernoulli_", "rand_like", "randn_like"):
             said = "randomness inside a checkpointed function: on MPS the recomputed forward draws other numbers"
-            self.report("checkpoint-dropout", "error", f"{said}, so the gradients are silently wrong")
+            self.coverage.report("checkpoint-dropout", "error", f"{said}, so the gradients are silently wrong")
 
     @contextlib.contextmanager
     def running(self) -> Iterator[None]:
@@ -262,7 +260,11 @@ class Stage:
         self.stopped, self.failure_line = why, line
 
     def look(self) -> None:
-        """Find what is kept from step to step."""
+        """Find what is kept from step to step, and what steps of other sizes need."""
+        conductor = self.clock.conductor
+        if conductor is not None and conductor.sized and self.peaks is None:
+            with torch._C.DisableTorchFunction(), contextlib.suppress(ReadError):
+                self.peaks = Peaks(conductor, self.memory, self.clock)
         if self.is_emulated and not self.kept:
             with torch._C.DisableTorchFunction():
                 self.kept = kept_by_line(self.memory, self.clock.births, self.lines)
@@ -286,6 +288,8 @@ class Stage:
 
     def failed(self, error: BaseException) -> None:
         """Keep what ended the user's code, and the line of theirs where it happened."""
+        if self.clock.conductor is not None and self.clock.conductor.is_sizing:
+            raise LackError(f"the code takes batches of its own size only: {error}", Lack("rows")) from None
         guessed = "" if is_raised_on_mps(error) else self.shortened.guessed
         refused = refusal(error, self.line_of(error), self.script.sandbox, guessed, has_trained=bool(self.clock.done))
         if refused is not None:
@@ -327,11 +331,8 @@ class Stage:
         self.look()
         self.settle()
         if self.precision.half == "fp16" and not self.precision.is_scaled and self.clock.done:
-            self.report(
-                "unscaled-fp16",
-                "error",
-                "float16 autocast without an enabled GradScaler: small gradients become 0 and the model stops learning",
-            )
+            said = "float16 autocast without an enabled GradScaler: small gradients become 0 and the model stops learning"
+            self.coverage.report("unscaled-fp16", "error", said, self.precision.line)
         if self.clock.endless:
             line = self.clock.endless
             self.coverage.report("endless", "error", f"the loop at {line} ends only by a value of the device: generation without a bound")
@@ -347,7 +348,7 @@ class Stage:
             all_keys=len(self.keys.all_keys),
             graph_keys=len(self.keys.graph_keys),
             retained=self.keys.by_operator(self.keys.graph_keys),
-            shapes=len({record.shapes for record in self.clock.records if record.what == "train"}),
+            shapes=len({record.shapes for record in self.clock.records if record.what == "train" and record.shapes}),
             troubles=tuple(self.coverage.troubles.values()),
             kept=self.kept,
             changes=tuple(self.shortened.changes),
@@ -370,7 +371,7 @@ class Stage:
             settings_steps=self.clock.planned,
             has_assumed_lengths=self.shortened.has_assumed_lengths,
         )
-        return answered(result, self.job, self.clock, self.memory)
+        return answered(result, self.job, self.clock, self.peaks)
 
     @property
     def largest_peak(self) -> int:

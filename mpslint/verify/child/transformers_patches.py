@@ -16,6 +16,7 @@ from mpslint.core.checkpoints import configuration_of
 from mpslint.core.finding import ReadError
 from mpslint.core.knowledge import platform_data
 from mpslint.verify.child.clock import Clock
+from mpslint.verify.child.conductor import MOST_SIZED
 from mpslint.verify.child.installed import versions
 from mpslint.verify.child.torch_patches import Report, Shortened
 from mpslint.verify.platform import is_at_least
@@ -56,7 +57,8 @@ def shorten_trainer(module: ModuleType, clock: Clock, shortened: Shortened, eval
         if given.get("args") is not None:
             clock.planned = planned_steps(given["args"], given.get("train_dataset"), shortened.times)
             if clock.conductor is not None:
-                clock.conductor.horizon = min(clock.conductor.horizon, clock.planned or clock.conductor.horizon)
+                planned = clock.planned or clock.conductor.horizon
+                clock.conductor.horizon, clock.conductor.steps = min(clock.conductor.horizon, planned), min(clock.conductor.steps, planned)
             evaluates = cap(given["args"], clock.steps, shortened, is_conducted=clock.conductor is not None)
             if clock.conductor is not None:
                 given["callbacks"] = [*(given.get("callbacks") or ()), conducted(clock, evaluates=evaluates)]
@@ -131,6 +133,7 @@ def cap(args: Any, steps: int, shortened: Shortened, *, is_conducted: bool = Fal
     if args.max_steps != wanted:
         shortened.note(f"max_steps {args.max_steps} → {wanted}")
         args.max_steps = wanted
+    args.max_steps += MOST_SIZED if is_conducted else 0
     for name, value in OFF.items():
         before = getattr(args, name, value)
         if before != value:

@@ -54,9 +54,9 @@ class Coverage:
             if PREDICATES[case.check](args, made):
                 self.report(case.name, case.severity, _fill(case.message, name, args, made))
 
-    def report(self, name: str, severity: str, message: str) -> None:
-        """Keep a trouble, unless the same was seen at the same place."""
-        line = self.user_line()
+    def report(self, name: str, severity: str, message: str, line: str = "") -> None:
+        """Keep a trouble at the user's line, unless the same was seen there."""
+        line = line or self.user_line()
         self.troubles.setdefault((name, line), Trouble(name, severity, message, line))
 
     def _miss(self, name: str) -> None:
