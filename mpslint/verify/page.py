@@ -44,7 +44,7 @@ def _article(report: VerifyReport) -> str:
     mac = f"For a Mac with {report.machine.memory_gb} GB, torch {report.machine.torch}."
     body = [
         f"<h1>{html_text(report.subject)} {badge(report.status)}</h1>",
-        *(f'<p class="dim">{html_text(line)}</p>' for line in (report.basis, mac, *report.words)),
+        *(f'<p class="dim">{html_text(line)}</p>' for line in (report.basis, mac, *report.words, *filter(None, [report.fits]))),
     ]
     if report.problem:
         body.append(f"<p><strong>Not run:</strong> {html_text(report.problem)}</p>")

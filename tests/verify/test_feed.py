@@ -12,7 +12,7 @@ pytest.importorskip("torch")
 
 import torch
 
-from mpslint.verify.child.feed import Feed, key_of, shapes_text
+from mpslint.verify.child.feed import Feed, key_of, shapes_text, with_rows
 
 
 def batches(*lengths: int) -> Iterator[object]:
@@ -91,3 +91,32 @@ def test_a_loader_that_fails_or_ends_ends_the_look() -> None:
     next(feed.give(object(), failing, is_plain=False))
     feed.look_ahead(9)
     assert len(feed.order) == 2
+
+
+def test_the_longest_batch_comes_next_with_other_numbers_of_rows() -> None:
+    """Cut or repeated, each number for all batches of a step; a step that has a batch already is filled up. Then all others come."""
+    feed = Feed()
+    given = feed.give(object(), lambda: batches(3, 1, 9, 2), is_plain=False)
+    next(given)
+    feed.look_ahead(9)
+    assert len(feed.resize((1, 5), 2, 1)) == 3
+    shapes = [key_of(batch)[0] for batch in islice(given, 8)]
+    assert shapes == [(1, 9), (1, 9), (1, 9), (5, 9), (5, 9), (2, 9), (2, 9), (2, 1)]
+    assert feed.rows == 2
+
+
+def test_rows_are_found_by_their_number_wherever_they_lie() -> None:
+    """In front, behind, in a list or in a dict; a mask that all rows share stays."""
+    one, other, shared = torch.arange(4).reshape(2, 2, 1), torch.ones(3, 2), torch.ones(3, 3)
+    made = with_rows({"a": [one, (other,)], "mask": shared, "name": "x"}, 2, 3)
+    assert made["a"][0].flatten().tolist() == [0, 1, 2, 3, 0, 1]
+    assert (made["a"][1][0].shape, made["mask"] is shared, made["name"]) == ((3, 3), True, "x")
+    assert one.shape == (2, 2, 1)
+
+
+def test_a_batch_that_cannot_be_cut_gives_nothing() -> None:
+    """An object of the code's own, whose tensors would stay as many as they are."""
+    feed = Feed()
+    given = feed.give(object(), lambda: iter([{"x": {torch.ones(2)}}] * 9), is_plain=False)
+    next(given)
+    assert feed.resize((1, 3), 1, 0) == set()
