@@ -166,7 +166,7 @@ class RunResult:
 def with_fits(run: RunResult, other: RunResult) -> RunResult:
     """Return a run with what another one of the same code showed of the micro-batches that fit."""
     told = replace(run, composition=other.composition, parameters=other.parameters, batch=other.batch)
-    return replace(told, fits=other.fits, work=other.work)
+    return replace(told, fits=other.fits, work=other.work, shapes=max(run.shapes, other.shapes))
 
 
 @dataclass(frozen=True, slots=True)

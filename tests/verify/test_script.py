@@ -331,4 +331,4 @@ def test_float16_without_a_scaler_is_named_with_the_line_of_its_autocast() -> No
     """It shows only as the run ends, when no line of the code is running any more."""
     report = verify_script(Path(__file__).parent / "cases" / "fp16_without_scaler.py", ScriptOptions(backend="emulated"))
     (found,) = (check for check in report.verdicts[0].checks if check.status == "fail")
-    assert found.line == "fp16_without_scaler.py:10"
+    assert found.line == "fp16_without_scaler.py:11"
