@@ -74,6 +74,33 @@ def test_ci_runs_what_maintainers_run_on_every_python_and_system() -> None:
     assert "bash .ci/run" in [step.get("run") for step in job["steps"]]
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="a shell script")
+@pytest.mark.parametrize("install", ["exit 1", "sleep 600"], ids=["no network", "no answer"])
+def test_what_cannot_be_installed_is_one_line_and_fails_nothing(install: str, tmp_path: Path) -> None:
+    """Neither pip nor npm nor apt-get gives anything, and the tests, lint and types still run and decide."""
+    environment = tmp_path / ".venv" / "bin"
+    for path, text in {
+        tmp_path / ".ci" / "run": (ROOT / ".ci" / "run").read_text(encoding="utf-8"),
+        tmp_path / "README.md": "<!-- test command -->\n```\ntrue && echo the tests ran\n```\n",
+        environment / "python": f"#!/bin/sh\ncase $* in *install*) {install};; esac\n",
+        environment / "ruff": "#!/bin/sh\n",
+        environment / "mypy": "#!/bin/sh\n",
+        **{tmp_path / "bin" / name: f"#!/bin/sh\n{install}\n" for name in ("npm", "apt-get", "sudo")},
+    }.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        path.chmod(0o755)
+    named = {"PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}", "MPSLINT_CI_LIMIT": "0.05"}
+    done = subprocess.run(["bash", str(tmp_path / ".ci" / "run")], env=os.environ | named, capture_output=True, text=True)
+
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    assert done.stdout.endswith("the tests ran\n")
+    missing = re.findall(r"^not to be had: (.*); its tests are skipped$", done.stdout, re.MULTILINE)
+    assert len(missing) == len(set(missing)) == len(done.stdout.splitlines()) - 2
+    assert {"jupyterlab", "lightning", "the npm packages of docs/try", "the .vsix of editors/vscode"} <= set(missing)
+
+
 @pytest.mark.parametrize("mark", ["workflow", "gitlab-ci"])
 def test_documented_snippets_are_valid(mark: str, tmp_path: Path) -> None:
     """As files of the service that they are for."""
