@@ -27,6 +27,7 @@ ACTION = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 WORKFLOW = ROOT / ".github" / "workflows" / "ci.yml"
 PAGES = [ROOT / "README.md", ROOT / "docs" / "ci.md"]
+COMMIT = next(iter(re.findall(r"uses: mpslint/mpslint@([0-9a-f]{40}) # \S", PAGES[1].read_text(encoding="utf-8"))), "none")
 SCHEMAS = {"workflow": "vendor.github-workflows", "gitlab-ci": "vendor.gitlab-ci", "action": "vendor.github-actions"}
 
 
@@ -101,6 +102,19 @@ def test_what_cannot_be_installed_is_one_line_and_fails_nothing(install: str, tm
     assert {"jupyterlab", "lightning", "the npm packages of docs/try", "the .vsix of editors/vscode"} <= set(missing)
 
 
+def test_the_documented_commit_is_one_of_this_repository() -> None:
+    """With an action and hooks of its own, and every snippet names it."""
+    history = ["git", "-C", str(ROOT), "merge-base", "--is-ancestor", COMMIT, "HEAD"]
+    shallow = subprocess.run(["git", "-C", str(ROOT), "rev-parse", "--is-shallow-repository"], capture_output=True, text=True).stdout
+    if shallow != "false\n":
+        pytest.skip("the history isn't here")
+
+    assert subprocess.run(history).returncode == 0
+    assert set(re.findall(r"(?:mpslint@|rev: )(\S+?)(?=[\s\"])", PAGES[1].read_text(encoding="utf-8"))) == {COMMIT}
+    for name in ("action.yml", ".pre-commit-hooks.yaml", "pyproject.toml"):
+        assert subprocess.run(["git", "-C", str(ROOT), "cat-file", "-e", f"{COMMIT}:{name}"]).returncode == 0
+
+
 @pytest.mark.parametrize("mark", ["workflow", "gitlab-ci"])
 def test_documented_snippets_are_valid(mark: str, tmp_path: Path) -> None:
     """As files of the service that they are for."""
@@ -113,10 +127,10 @@ def test_documented_snippets_are_valid(mark: str, tmp_path: Path) -> None:
 
 
 def test_documented_workflows_use_inputs_that_exist() -> None:
-    """And the version of this checkout."""
+    """And are pinned by commit, all of them by the one that the page says."""
     for text in snippets("workflow"):
         steps = [step for job in yaml.safe_load(text)["jobs"].values() for step in job["steps"] if "mpslint" in step["uses"]]
-        assert [step["uses"] for step in steps] == [f"mpslint/mpslint@v{__version__}"]
+        assert [step["uses"] for step in steps] == [f"mpslint/mpslint@{COMMIT}"]
         assert set(steps[0].get("with", {})) <= set(ACTION["inputs"])
 
 
@@ -132,13 +146,13 @@ def test_documented_inputs_are_those_of_the_action() -> None:
 
 
 def test_documented_hooks_are_those_of_this_repository() -> None:
-    """By their ids, with the version of this checkout; the arguments are ones that `mpslint check` takes."""
+    """By their ids, pinned by commit; the arguments are ones that `mpslint check` takes."""
     hooks = {hook["id"]: hook for hook in yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))}
     found = snippets("pre-commit")
     assert found
     for text in found:
         (repository,) = yaml.safe_load(text)["repos"]
-        assert repository["rev"] == f"v{__version__}"
+        assert repository["rev"] == COMMIT
         for hook in repository["hooks"]:
             command = hooks[hook["id"]]["entry"].split()[1]
             options = [word for word in hook.get("args", []) if word.startswith("--")]
