@@ -159,11 +159,11 @@ def _hidden(files: Sequence[FileView]) -> str:
 
 
 def print_problems(files: Sequence[FileView]) -> None:
-    """Print, on standard error, one line for each file that could not be read."""
+    """Print, on standard error, one line for each file that could not be read, or has invalid cells."""
     err = terminal(sys.stderr)
     for file in files:
-        if file.problem:
-            err.line(("mpslint: ", "bold"), file.problem)
+        if file.problem or file.is_invalid:
+            err.line(("mpslint: ", "bold"), file.problem or f"{file.path}: {counted(len(file.unread), 'cell')} not read")
     sys.stderr.flush()
 
 

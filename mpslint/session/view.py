@@ -121,6 +121,8 @@ class FileView:
     """The file in JSON with its training plans, as `mpslint.report.machine` writes it, where that was asked for."""
     hidden: tuple[str, ...] = ()
     """The severity of each finding that is not severe enough to be reported."""
+    is_invalid: bool = False
+    """It is a notebook with a cell that nobody can read; its other cells were checked."""
 
 
 def view(result: FileResult) -> FileView:
@@ -139,6 +141,7 @@ def view(result: FileResult) -> FileView:
         tuple(unjudged(checked)),
         len(checked.silenced),
         hidden=tuple(finding.severity.value for finding in result.hidden),
+        is_invalid=bool(document.unread),
     )
 
 
@@ -324,7 +327,7 @@ def exit_code(files: Iterable[FileView], fail_on: str = "warning") -> int:
     """Return 3 when something could not be read, 1 when a finding is as severe as `fail_on` (a key of FAILING) or worse, else 0."""
     code = 0
     for file in files:
-        if file.problem:
+        if file.problem or file.is_invalid:
             return 3
         if any(finding.severity in FAILING[fail_on] for finding in file.findings):
             code = 1

@@ -13,6 +13,13 @@ CURRENT = 4
 MOST_DEMANDS = 2
 LONGEST_WORDS = 160
 """Characters that are shown of what nbformat says: it quotes the value that is wrong."""
+_BY_TYPE = {type(None): "null", bool: "a boolean", int: "a number", float: "a number", str: "text", list: "a list", dict: "an object"}
+_BY_DEMAND = {"array": "a list", "object": "an object", "string": "text", "integer": "a whole number"}
+
+
+def kind_of_json(value: Any) -> str:
+    """Return what a value is in JSON, such as `null` or `a list`."""
+    return _BY_TYPE[next(kind for kind in type(value).__mro__ if kind in _BY_TYPE)]
 
 
 def is_old(data: Any) -> bool:
@@ -32,7 +39,10 @@ def upgraded(raw: str, data: Any, path: str) -> Sequence[dict[str, Any]]:
             warnings.simplefilter("ignore")
             cells: Sequence[dict[str, Any]] = nbformat.reads(raw, as_version=CURRENT).cells  # type: ignore[no-untyped-call]
     except nbformat.ValidationError as error:
-        raise ReadError(f"{path}: not a notebook: {_words(error)}") from None
+        missed: Any = error.__context__  # the AttributeError that nbformat words, for an object rightly
+        is_object = isinstance(missed.obj, dict)
+        said = _words(error) if is_object else f"it has {kind_of_json(missed.obj)} where an object with {missed.name!r} belongs"
+        raise ReadError(f"{path}: not a notebook: {said}") from None
     except Exception as error:  # its upgrades take for granted that each key has the type that it should have
         raise ReadError(f"{path}: not a notebook: {_demands(data, CURRENT - 1) or _words(error)}") from None
     return cells
@@ -96,5 +106,8 @@ def _cell(error: Any) -> str:
 
 def _words(error: Exception, where: str = "") -> str:
     """Return the first line of what nbformat says, behind the place it says it of."""
-    said = (f"{where}: " if where else "") + (str(error).splitlines()[0] if str(error) else type(error).__name__)
+    said = str(error).splitlines()[0] if str(error) else type(error).__name__
+    if getattr(error, "validator", "") == "type" and error.validator_value in _BY_DEMAND:  # type: ignore[attr-defined]
+        said = f"it is {kind_of_json(error.instance)}, not {_BY_DEMAND[error.validator_value]}"  # type: ignore[attr-defined]
+    said = f"{where}: {said}" if where else said
     return said if len(said) <= LONGEST_WORDS else f"{said[: LONGEST_WORDS - 3]}..."

@@ -9,10 +9,11 @@ from typing import Any
 
 from mpslint.core.finding import ReadError
 from mpslint.core.record import record
-from mpslint.source.notebook_format import is_old, refused, upgraded
+from mpslint.source.notebook_format import is_old, kind_of_json, refused, upgraded
 
 SOURCE_KEYS = ("source", "input", "code")
 """The key of a cell's source: in format 4, in formats 2 and 3, and in format 1."""
+NUL = "its source contains a NUL character"
 _STRICT = json.JSONDecoder()
 _SPACE = re.compile(r"[ \t\r\n]*")
 
@@ -62,14 +63,18 @@ def _cells_of(data: Any, raw: str, path: str) -> Sequence[Any]:
 def _cell(number: int, cell: Any) -> RawCell:
     """Return a cell; one that can't be read as an empty one of code, with the reason."""
     if not isinstance(cell, dict):
-        return RawCell(number, {"cell_type": "code"}, "", f"it is of type {type(cell).__name__}, not an object")
+        return RawCell(number, {"cell_type": "code"}, "", f"it is {kind_of_json(cell)}, not an object")
+    if not isinstance(cell.get("cell_type"), str):
+        flaw = f"its cell_type is {kind_of_json(cell['cell_type'])}, not text" if "cell_type" in cell else "it has no cell_type"
+        return RawCell(number, {**cell, "cell_type": "code"}, "", flaw)
     key = next((key for key in SOURCE_KEYS if key in cell), "")
     source = cell.get(key, "")
     if isinstance(source, list) and all(isinstance(line, str) for line in source):
         source = glue_of(key, source[0] if source else "").join(source)
-    if isinstance(source, str):
-        return RawCell(number, cell, source)
-    return RawCell(number, cell, "", f"its source is of type {type(source).__name__}, not text")
+    if not isinstance(source, str):
+        inside = " of more than texts" if isinstance(source, list) else ""
+        return RawCell(number, cell, "", f"its source is {kind_of_json(source)}{inside}, not text")
+    return RawCell(number, cell, "", NUL) if "\0" in source else RawCell(number, cell, source)
 
 
 def _with_starts(raw: str) -> tuple[dict[str, Any], tuple[int, ...]] | None:

@@ -86,6 +86,7 @@ WRONG = [
     (["check", "binary.py"], 3, "binary.py: not text"),
     (["check", "broken.ipynb"], 3, "broken.ipynb:1"),
     (["check", "syntax.py"], 3, "syntax.py:2:5"),
+    (["check", "invalid.ipynb"], 3, "invalid.ipynb: 1 cell not read"),
     (["fix", "broken.ipynb", "--apply"], 3, "broken.ipynb:1"),
 ]
 
@@ -98,6 +99,7 @@ def test_what_is_wrong_is_one_line_and_an_exit_code(folder: Path, arguments: lis
     (folder / "binary.py").write_bytes(b"\x00\x01")
     (folder / "broken.ipynb").write_text('{"cells": [')
     (folder / "syntax.py").write_text("import torch\ndef (:\n")
+    (folder / "invalid.ipynb").write_text('{"cells": [{"cell_type": null, "source": "import torch"}], "nbformat": 4}')
     done = run(*arguments, cwd=folder)
 
     assert done.returncode == code

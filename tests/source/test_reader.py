@@ -55,11 +55,12 @@ def test_an_edit_keeps_encoding_mark_and_line_ends() -> None:
         ("x.py", b"s = '\xe9'\n", "x.py:1: not valid utf-8"),
         ("x.py", b"# coding: klingon\n", "klingon"),
         ("x.ipynb", b"{", "not valid JSON"),
-        ("x.ipynb", b"[]", "not of type 'object'"),
+        ("x.ipynb", b"[]", "it is a list, not an object"),
         ("x.ipynb", b"null", "x.ipynb: not a notebook: it is null"),
         ("x.ipynb", b"{}", "not a notebook: 'cells' is a required property"),
-        ("x.ipynb", b'{"cells": 3}', "cells: 3 is not of type 'array'"),
-        ("x.ipynb", b'{"nbformat": 3, "worksheets": 3}', "worksheets: 3 is not of type 'array'"),
+        ("x.ipynb", b'{"cells": 3}', "cells: it is a number, not a list"),
+        ("x.ipynb", b'{"nbformat": 3, "worksheets": 3}', "worksheets: it is a number, not a list"),
+        ("x.ipynb", b'{"nbformat": 3, "worksheets": [null]}', "not a notebook: it has null where an object with 'cells' belongs"),
         (
             "x.ipynb",
             b'{"nbformat": 2, "metadata": {}, "worksheets": [{"cells": [{"cell_type": "code"}]}]}',
@@ -117,14 +118,18 @@ def test_every_character_of_a_notebook_has_its_place_in_the_json(data: bytes) ->
 def test_old_and_odd_notebooks_are_read() -> None:
     """Cells that nbformat calls invalid but Jupyter opens; what isn't a cell at all is said."""
     odd = {"cells": [{"cell_type": "code", "source": "y = 2"}, {"cell_type": "code"}, 7, {"cell_type": "code", "source": 1}], "nbformat": 4}
-    odd["cells"].append({"cell_type": "code", "source": ["z = 3", None]})  # type: ignore[attr-defined]
+    odd["cells"] += [{"cell_type": "code", "source": ["z = 3", None]}, {"cell_type": None, "source": "w = 4"}]  # type: ignore[operator]
+    odd["cells"] += [{"source": "v = 5"}, {"cell_type": "code", "source": "u = 6\0"}]  # type: ignore[operator]
     document = read("odd.ipynb", json.dumps(odd).encode())
 
-    assert document.text == "y = 2\n\n\n\n"
+    assert document.text == "y = 2\n\n\n\n\n\n\n"
     assert [(document.place(part.span.start).cell, part.reason) for part in document.unread] == [
-        (3, "it is of type int, not an object"),
-        (4, "its source is of type int, not text"),
-        (5, "its source is of type list, not text"),
+        (3, "it is a number, not an object"),
+        (4, "its source is a number, not text"),
+        (5, "its source is a list of more than texts, not text"),
+        (6, "its cell_type is null, not text"),
+        (7, "it has no cell_type"),
+        (8, "its source contains a NUL character"),
     ]
 
 
