@@ -106,10 +106,7 @@ def _is_newer(upgrade: VersionRange, observed: Observed) -> bool:
 
 def told_of_unknown(observed: Observed, script: Script) -> str:
     """Return that the error which ended a run isn't one of MPS, with what check finds in the line that raised it."""
-    unknown = diagnose(log_of_bytes(observed.error.encode("utf-8", "replace"), "this run")).unknown
-    name = unknown[-1].text.partition(":")[0] if unknown else "the error above"
-    found = script.found_at(observed, unknown[-1].frame) if unknown else ""
-    return f"{name} isn't an error that mpslint knows from MPS{found}"
+    return f"{observed.error_name} isn't an error that mpslint knows from MPS{script.found_at(observed, *observed.error_at)}"
 
 
 def told_of_signal(number: int, observed: Observed) -> str:

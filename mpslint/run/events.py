@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -70,11 +71,14 @@ class Observed:
     steps: list[Step] = field(default_factory=list)
     fallbacks: dict[str, CpuOperator] = field(default_factory=dict)
     values: list[Values] = field(default_factory=list)
-    """Looked at every 50th step."""
+    """Looked at in an early step and every so many."""
     marks: dict[int, str] = field(default_factory=dict)
     """What else was done after a step: evaluation, generation, checkpoint."""
     error: str = ""
     """The traceback of the exception that ended the process."""
+    error_name: str = ""
+    error_at: Sequence[Any] = ("", 0)
+    """The file and line of the user's that raised it."""
     blind: str = ""
     """Why nothing, or nothing more, is watched."""
     keeps_each: int = 1
@@ -100,7 +104,7 @@ class Observed:
         elif kind == "mark":
             self.marks[rest[0]] = " + ".join(filter(None, (self.marks.get(rest[0], ""), rest[1])))
         elif kind == "error":
-            self.error = rest[0]
+            self.error, self.error_name, *self.error_at = rest
         elif kind == "blind":
             self.blind = rest[0]
 

@@ -68,7 +68,8 @@ def _python() -> str:
 def environment(events: str) -> dict[str, str]:
     """Return the environment of the command: the user's own, with the probe in front of PYTHONPATH."""
     path = os.pathsep.join(filter(None, [str(HERE / "startup"), os.environ.get("PYTHONPATH", "")]))
-    return {**os.environ, "PYTHONPATH": path, "MPSLINT_RUN_PROBE": str(HERE / "probe.py"), "MPSLINT_RUN_EVENTS": events}
+    own = {"MPSLINT_RUN_PROBE": str(HERE / "probe.py"), "MPSLINT_RUN_EVENTS": events, "MPSLINT_RUN_BY": str(os.getpid())}
+    return {**os.environ, "PYTHONPATH": path, **own}
 
 
 def run(words: Sequence[str], watcher: Watcher, stop_before_swap: bool, keep: Callable[[Observed], None]) -> CommandEnd:

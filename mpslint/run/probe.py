@@ -20,6 +20,7 @@ import time
 import traceback
 import warnings
 import weakref
+from collections.abc import Iterable
 from types import ModuleType
 from typing import Any
 
@@ -34,7 +35,8 @@ _OPTIMIZER = "torch.optim.optimizer"
 
 def install(folder: str) -> None:
     """Watch this process: for torch's optimizers, warnings and the exception that ends it. `folder` receives the events file."""
-    if "--multiprocessing-fork" in sys.argv or "-c" in getattr(sys, "orig_argv", [])[1:2]:
+    is_command = str(os.getppid()) == os.environ.get("MPSLINT_RUN_BY")
+    if "--multiprocessing-fork" in sys.argv or ("-c" in getattr(sys, "orig_argv", [])[1:2] and not is_command):
         return  # a worker of a DataLoader, or a one-line helper process
     probe = Probe(folder)
     probe.attach()
@@ -157,9 +159,12 @@ class Probe:
 
     def failed(self, error: BaseException | None) -> None:
         """Tell of the exception that ends the training, once."""
-        if error is not None and isinstance(error, Exception) and not self.has_told_error:
+        if error is not None and not isinstance(error, (KeyboardInterrupt, SystemExit)) and not self.has_told_error:
             self.has_told_error = True
-            self.tell("error", "".join(traceback.format_exception(type(error), error, error.__traceback__))[-MOST_TEXT:])
+            module, name = type(error).__module__, type(error).__qualname__
+            frames = reversed(list(traceback.walk_tb(error.__traceback__)))
+            text = "".join(traceback.format_exception(type(error), error, error.__traceback__))[-MOST_TEXT:]
+            self.tell("error", text, name if module in ("builtins", "__main__") else f"{module}.{name}", *own_line(frames))
 
     def stepped(self, optimizer: Any, *_: Any) -> None:
         """Count a step of the leading optimizer: a GAN's second one belongs to the same step."""
@@ -271,13 +276,11 @@ def _reader(torch: Any, device: str) -> tuple[Any, int | None]:
     return lambda: (None, None), None
 
 
-def own_line() -> tuple[str, int]:
-    """Return the file and line of the innermost frame that is no library's."""
-    frame: Any = sys._getframe(1)
+def own_line(frames: Iterable[tuple[Any, int]] | None = None) -> tuple[str, int]:
+    """Return the file and line of the innermost frame that is no library's: of this call, or of a traceback, the innermost first."""
     libraries = ("site-packages", "dist-packages", f"{os.sep}lib{os.sep}python", "<frozen", os.path.dirname(__file__))
-    while frame is not None:
+    for frame, line in frames or traceback.walk_stack(sys._getframe(1)):
         file = frame.f_code.co_filename
         if not any(part in file for part in libraries):
-            return file, frame.f_lineno
-        frame = frame.f_back
+            return file, line
     return "", 0

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from mpslint.core.finding import MpslintError
 from mpslint.diagnose.catalogue import catalogue
-from mpslint.diagnose.frames import UserLine
 from mpslint.run.events import Observed
 from mpslint.run.watcher import shown_path
 from mpslint.session.session import FileResult, Options, check_file
@@ -76,10 +75,10 @@ class Script:
         found = sorted((one for one in view(result).findings if one.rule in rules), key=lambda one: rules.index(one.rule)) if result else []
         return self._told(observed, found)
 
-    def found_at(self, observed: Observed, frame: UserLine | None) -> str:
+    def found_at(self, observed: Observed, file: str, line: int) -> str:
         """Return the same of what check finds in a line of a traceback, if it is one of the script's."""
-        result = self.checked(observed) if frame is not None and shown_path(frame.file) == self.path(observed) else None
-        return self._told(observed, [one for one in view(result).findings if frame and one.line == frame.line] if result else [])
+        result = self.checked(observed) if shown_path(file) == self.path(observed) else None
+        return self._told(observed, [one for one in view(result).findings if one.line == line] if result else [])
 
     def _told(self, observed: Observed, found: Sequence[ShownFinding]) -> str:
         if not found:

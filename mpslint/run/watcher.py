@@ -192,7 +192,7 @@ def _not_finite(observed: Observed, found: Values, fine: int) -> str:
     cause = " the trained weights are float16," if "float16" in observed.dtypes else f" {halves} compute in float16," if halves else ""
     first = f"; first in {found.wrong}, by the backward pass at {shown_path(found.file)}:{found.line}" if found.wrong and found.file else ""
     likely = f"; likely because{cause} which overflows above 65,504" if cause else ""
-    return f"{' and '.join(both)} {verb} NaN or infinite at step {found.step}{since} (every 50th step is looked at){first}{likely}"
+    return f"{' and '.join(both)} {verb} NaN or infinite at step {found.step}{since} (looked at: step 10, every 50th){first}{likely}"
 
 
 def _duration(seconds: float) -> str:

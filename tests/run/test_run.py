@@ -105,7 +105,7 @@ def test_a_fallback_and_gradients_that_are_not_finite_are_told_once(leaking: tup
     assert done.stderr.count("warning: aten::cumsum runs on the CPU because MPS doesn't support it, called at train.py:") == 1
     assert len(re.findall(r"warning: aten::cumsum takes [\d.]+ ms a step on the CPU \(1 call\)", done.stderr)) == 1
     assert done.stderr.count("warning: the loss and gradients are NaN or infinite at step 100, and weren't at step 50") == 1
-    assert re.search(r"looked at\); first in weight, by the backward pass at train\.py:\d+\n", done.stderr)
+    assert re.search(r"every 50th\); first in weight, by the backward pass at train\.py:\d+\n", done.stderr)
 
 
 def test_the_error_is_diagnosed_behind_its_traceback(leaking: tuple[Path, subprocess.CompletedProcess[str]]) -> None:
@@ -320,6 +320,28 @@ def test_the_rest_of_a_run_and_an_error_of_no_mac_are_told(tmp_path: Path) -> No
 
     assert re.search(r"step \d+ of 400, .* left", done.stderr)
     assert "warning: KeyError isn't an error that mpslint knows from MPS; train.py:20 MPS501: " in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("raised", "name"),
+    [
+        ("type('Boom', (Exception,), {})()", "Boom"),
+        ("type('Deep', (BaseException,), {})()", "Deep"),
+        ("__import__('json').JSONDecodeError('no', '', 0)", "json.decoder.JSONDecodeError"),
+        pytest.param(
+            "ExceptionGroup('two', [ValueError(), KeyError()])",
+            "ExceptionGroup",
+            marks=pytest.mark.skipif(sys.version_info < (3, 11), reason="no groups of exceptions"),
+        ),
+    ],
+)
+def test_an_error_of_any_name_is_named(raised: str, name: str, tmp_path: Path) -> None:
+    """A program's own and Python's, in a script and in `python -c`."""
+    for words in (["train.py"], [sys.executable, "-c", f"raise {raised}"]):
+        done = run(tmp_path, f"raise {raised}", *words)
+
+        assert done.returncode == 1
+        assert f"warning: {name} isn't an error that mpslint knows from MPS\n" in done.stderr
 
 
 def test_a_module_is_run_and_its_file_checked(tmp_path: Path) -> None:

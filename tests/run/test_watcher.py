@@ -59,7 +59,7 @@ def test_values_that_are_not_finite_have_a_likely_cause() -> None:
     run.values.append(Values(50, None, True, False, "head.weight", "train.py", 12))
 
     assert said_of(run) == [
-        "warning: gradients are NaN or infinite at step 50 (every 50th step is looked at); first in head.weight, by the backward pass at "
+        "warning: gradients are NaN or infinite at step 50 (looked at: step 10, every 50th); first in head.weight, by the backward pass at "
         "train.py:12; likely because 3 layers compute in float16, which overflows above 65,504"
     ]
 
