@@ -21,8 +21,8 @@ SHOWN_ENTRIES = 3
 """Scripts that are named of those whose runs lead to a finding."""
 IN_HEADLINE = 2
 """So many other places stand behind the rule; more of them have a line of their own."""
-SHOWN_PLACES = 8
-"""Places that are named of those where the very same is found."""
+PLACES_WIDTH = 80
+"""Characters of the other places where the very same is found; one is always named."""
 _WHY = "  why   "
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z`\"'(])|(?<=[a-z]{3}\.)\s+")
 """Between sentences, of which one may begin with the name of a package."""
@@ -62,7 +62,8 @@ def print_finding(out: Terminal, path: str, finding: ShownFinding, telling: Tell
     Return whether there was room for why.
     """
     telling = telling or Telling()
-    room = MOST_LINES - len(_wrapped("", _plain(_headline(out, os.path.basename(path), finding, telling))))
+    counted = os.path.basename(path) if os.path.isabs(path) else path  # where a project lies decides nothing of what is told
+    room = MOST_LINES - len(_wrapped("", _plain(_headline(out, counted, finding, telling))))
     room -= len(telling.others) > IN_HEADLINE
     message, *more = _SENTENCE.split(finding.message)
     fix = _fitting(_fix(finding, telling.command), room - _Part("  ", message).lines)
@@ -159,9 +160,8 @@ def other_places(others: Sequence[ShownFinding]) -> str:
         in_files.setdefault(other.place.path, []).append(short_place(other.place))
     own = list(dict.fromkeys(in_files.pop("", [])))
     lines = own + [found[0] if len(set(found)) == 1 else f"{path} ({len(set(found))} places)" for path, found in in_files.items()]
-    shown = "; ".join(lines[:SHOWN_PLACES])
-    more = len(lines) - SHOWN_PLACES
-    return f"{shown}; and {more} more" if more > 0 else shown
+    count = next((count for count in range(len(lines), 1, -1) if len("; ".join(lines[:count])) <= PLACES_WIDTH), 1)
+    return "; ".join([*lines[:count], *([f"and {len(lines) - count} more"] if lines[count:] else [])])
 
 
 def print_line(out: Terminal, path: str, finding: ShownFinding) -> None:

@@ -22,30 +22,39 @@ FOUND = ShownFinding(
 )
 
 
-def printed(finding: ShownFinding, telling: Telling) -> list[str]:
+def printed(finding: ShownFinding, telling: Telling, path: str = "train.py") -> list[str]:
     """Return the lines of a finding on a terminal of the width that is meant."""
     stream = io.StringIO()
     console = Console(file=stream, width=AT_WIDTH, color_system=None, soft_wrap=True, highlight=False, markup=False)
-    print_finding(Terminal(stream, console, AT_WIDTH), "train.py", finding, telling)
+    print_finding(Terminal(stream, console, AT_WIDTH), path, finding, telling)
     return stream.getvalue().splitlines()
 
 
 @given(
-    TEXT, TEXT, TEXT, st.sampled_from(["manual", "safe"]), st.integers(0, 4), st.integers(0, 3), st.text("xy ", max_size=200), st.booleans()
+    TEXT,
+    TEXT,
+    TEXT,
+    st.sampled_from(["manual", "safe"]),
+    st.integers(0, 4),
+    st.integers(0, 3),
+    st.text("xy ", max_size=200),
+    st.booleans(),
+    st.sampled_from(["train.py", "examples/pytorch/summarization/train.py"]),
 )
 def test_a_finding_takes_six_lines(
-    message: str, why: str, fix: str, safety: str, others: int, related: int, source: str, is_short: bool
+    message: str, why: str, fix: str, safety: str, others: int, related: int, source: str, is_short: bool, path: str
 ) -> None:
     """The headline, the first sentence of what happens and the fix among them; its source, unless there's no room for a whole sentence."""
     origins = tuple((f"value {number}", PLACE) for number in range(related))
     finding = replace(
         FOUND, message=message, why=why, fix=fix, safety=safety, source=f"{source}fp16", mark=(len(source), 4), related=origins
     )
-    lines = printed(finding, Telling(others=(finding,) * others, is_short=is_short))
+    others_found = [replace(finding, place=replace(PLACE, path=f"{path}{number}")) for number in range(others)]
+    lines = printed(finding, Telling(others=others_found, is_short=is_short), path)
     text = " ".join(" ".join(lines).split())
 
     assert len(lines) <= MOST_LINES
-    assert lines[0].startswith("train.py:7:5  error MPS101 name")
+    assert lines[0].startswith(f"{path}:7:5  error MPS101 name")
     assert message.split(". ")[0] in text
     assert any(line.startswith("  do    " if safety == "manual" else "  fix   ") for line in lines)
     assert "..." in text or fix.split(". ")[0] in text
