@@ -22,11 +22,11 @@ def read_notebook(path: str, data: bytes) -> Document:
     except UnicodeDecodeError as error:
         where = data.count(b"\n", 0, error.start) + 1
         raise ReadError(f"{path}:{where}: not valid UTF-8, so not a notebook") from None
-    raw_cells, metadata, starts = load_cells(raw, path)
+    raw_cells, metadata = load_cells(raw, path)
     other = _other_language(metadata)
     if not raw.strip() or other:
         raw_cells = []
-    joined = _Joined(path, raw, mark, [cell for cell in raw_cells if _is_python_cell(cell)], starts).document()
+    joined = _Joined(path, raw, mark, [cell for cell in raw_cells if _is_python_cell(cell)]).document()
     return replace(joined, language=other) if other else joined
 
 
@@ -54,9 +54,9 @@ def _is_python_cell(cell: RawCell) -> bool:
 class _Joined:
     """The cells of a notebook on their way into one Document."""
 
-    def __init__(self, path: str, raw: str, mark: bytes, raw_cells: list[RawCell], starts: tuple[int, ...]) -> None:
+    def __init__(self, path: str, raw: str, mark: bytes, raw_cells: list[RawCell]) -> None:
         self.path, self.raw, self.mark = path, raw, mark
-        self.layout = NotebookText(raw, tuple(cell.number for cell in raw_cells), starts)
+        self.layout = NotebookText(raw, tuple(cell.number for cell in raw_cells))
         self.cells: list[Cell] = []
         self.raw_cells = raw_cells
 

@@ -44,13 +44,11 @@ class NotebookText:
     raw: str
     numbers: tuple[int, ...]
     """The number (from 1) of each cell that the Document holds, in order."""
-    seen: Sequence[int] = ()
-    """Where the object of each cell of the notebook begins, as far as that is known."""
 
     @functools.cached_property
     def _starts(self) -> Sequence[int]:
         """Where the object of each cell of the notebook begins."""
-        return self.seen or list(_cell_starts(self.raw))
+        return list(_cell_starts(self.raw))
 
     @functools.cached_property
     def _known(self) -> dict[int, SourceText]:

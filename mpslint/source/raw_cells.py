@@ -14,7 +14,6 @@ from mpslint.source.notebook_format import is_old, kind_of_json, refused, upgrad
 SOURCE_KEYS = ("source", "input", "code")
 """The key of a cell's source: in format 4, in formats 2 and 3, and in format 1."""
 NUL = "its source contains a NUL character"
-_STRICT = json.JSONDecoder()
 _SPACE = re.compile(r"[ \t\r\n]*")
 
 
@@ -29,13 +28,13 @@ class RawCell:
     """Why it can't be read; its source is then ''."""
 
 
-def load_cells(raw: str, path: str) -> tuple[list[RawCell], dict[str, Any], tuple[int, ...]]:
-    """Return the cells of a notebook, its metadata, and where each cell begins if that was seen on the way (else nothing).
+def load_cells(raw: str, path: str) -> tuple[list[RawCell], dict[str, Any]]:
+    """Return the cells of a notebook, and its metadata.
 
     Formats 1 to 3 are read as nbformat upgrades them. Raises ReadError, with the line, when the text is not JSON or not a notebook.
     """
     try:
-        data, starts = _with_starts(raw) or (json.loads(raw), ())
+        data = json.loads(raw)
     except json.JSONDecodeError as error:
         raise ReadError(f"{path}:{error.lineno}:{error.colno}: not valid JSON: {error.msg}") from None
     except ValueError as error:  # a number of 5,000 digits
@@ -44,7 +43,7 @@ def load_cells(raw: str, path: str) -> tuple[list[RawCell], dict[str, Any], tupl
         raise ReadError(f"{path}: not a notebook: its JSON is nested too deeply") from None
     cells = _cells_of(data, raw, path)
     metadata = data.get("metadata")
-    return [_cell(*pair) for pair in enumerate(cells, start=1)], metadata if isinstance(metadata, dict) else {}, starts
+    return [_cell(*pair) for pair in enumerate(cells, start=1)], metadata if isinstance(metadata, dict) else {}
 
 
 def _cells_of(data: Any, raw: str, path: str) -> Sequence[Any]:
@@ -75,50 +74,6 @@ def _cell(number: int, cell: Any) -> RawCell:
         inside = " of more than texts" if isinstance(source, list) else ""
         return RawCell(number, cell, "", f"its source is {kind_of_json(source)}{inside}, not text")
     return RawCell(number, cell, "", NUL) if "\0" in source else RawCell(number, cell, source)
-
-
-def _with_starts(raw: str) -> tuple[dict[str, Any], tuple[int, ...]] | None:
-    """Return what a notebook's JSON says and where each of its cells begins, read in one go; None where it is anything but well formed."""
-    data: dict[str, Any] = {}
-    starts: tuple[int, ...] = ()
-    position = skip_blanks(raw, 0)
-    mark = "," if raw[position : position + 1] == "{" else ""
-    try:
-        while mark == ",":
-            key, position = _STRICT.raw_decode(raw, skip_blanks(raw, position + 1))
-            position = skip_blanks(raw, position)
-            if not isinstance(key, str) or raw[position] != ":":
-                return None
-            position = skip_blanks(raw, position + 1)
-            if key == "cells" and raw[position] == "[":
-                data[key], starts, position = _array_with_starts(raw, position)
-            else:
-                data[key], position = _STRICT.raw_decode(raw, position)
-            position = skip_blanks(raw, position)
-            mark = raw[position]
-    except (ValueError, IndexError, RecursionError):
-        return None
-    is_whole = mark == "}" and skip_blanks(raw, position + 1) == len(raw)
-    return (data, starts) if is_whole and isinstance(data.get("cells"), list) else None
-
-
-def _array_with_starts(raw: str, position: int) -> tuple[list[Any], tuple[int, ...], int]:
-    """Return the items of the array at `position`, where each begins, and where the array ends. Raises ValueError where it is malformed."""
-    items: list[Any] = []
-    starts: list[int] = []
-    mark = ","
-    if raw[(after := skip_blanks(raw, position + 1))] == "]":
-        return items, (), after + 1
-    while mark == ",":
-        start = skip_blanks(raw, position + 1)
-        item, end = _STRICT.raw_decode(raw, start)
-        items.append(item)
-        starts.append(start)
-        position = skip_blanks(raw, end)
-        mark = raw[position]
-    if mark != "]":
-        raise ValueError(f"neither ',' nor ']' at {position}")
-    return items, tuple(starts), position + 1
 
 
 def glue_of(key: str, first: str) -> str:
