@@ -9,58 +9,67 @@ APART = 2**60
 """Between the addresses of the small buffers and those of the large ones."""
 
 
+@dataclass(slots=True, eq=False, kw_only=True)
+class Extents:
+    """Free stretches of addresses, by size and by where they begin and end."""
+
+    free: list[tuple[int, int]] = field(default_factory=list)
+    """(size, address), ordered."""
+    starts: dict[int, int] = field(default_factory=dict)
+    """The size of the free extent that begins at an address."""
+    ends: dict[int, int] = field(default_factory=dict)
+    """Where the free extent begins that ends at an address."""
+
+    def take(self, size: int) -> int:
+        """Return the address of the smallest free extent that holds `size`, split as needed; -1 where there is none."""
+        free = self.free
+        place = bisect.bisect_left(free, (size, -1))
+        if place == len(free):
+            return -1
+        whole, address = free.pop(place)
+        del self.starts[address]
+        if whole > size:
+            rest = address + size
+            bisect.insort(free, (whole - size, rest))
+            self.starts[rest] = whole - size
+            self.ends[address + whole] = rest
+        else:
+            del self.ends[address + whole]
+        return address
+
+    def give(self, address: int, size: int) -> None:
+        """Put an extent back, joined with its free neighbours."""
+        free, starts, ends = self.free, self.starts, self.ends
+        after = starts.pop(address + size, None)
+        if after is not None:
+            del free[bisect.bisect_left(free, (after, address + size))]
+            size += after
+        before = ends.pop(address, None)
+        if before is not None:
+            del free[bisect.bisect_left(free, (address - before, before))]
+            size += address - before
+            address = before
+        bisect.insort(free, (size, address))
+        starts[address] = size
+        ends[address + size] = address
+
+
 @dataclass(slots=True, eq=False)
-class Heap:
-    """One Metal heap and its free extents, by size and by where they begin and end."""
+class Heap(Extents):
+    """One Metal heap and its free extents."""
 
     number: int
     size: int
     is_shared: bool
     buffers: int = 0
-    free: list[tuple[int, int]] = field(default_factory=list)
-    """(size, offset), ordered."""
-    starts: dict[int, int] = field(default_factory=dict)
-    ends: dict[int, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self._add(0, self.size)
+        self.give(0, self.size)
 
     @property
     def room(self) -> int:
         """The size of the largest free extent."""
         return self.free[-1][0] if self.free else 0
-
-    def take(self, size: int) -> int:
-        """Return the offset of the smallest free extent that holds `size`, taken out. The caller knows that there is one."""
-        whole, offset = self.free[bisect.bisect_left(self.free, (size, -1))]
-        self._remove(offset, whole)
-        if whole > size:
-            self._add(offset + size, whole - size)
-        self.buffers += 1
-        return offset
-
-    def give(self, offset: int, size: int) -> None:
-        """Put an extent back, joined with its free neighbours."""
-        after = self.starts.get(offset + size)
-        if after is not None:
-            self._remove(offset + size, after)
-            size += after
-        before = self.ends.get(offset)
-        if before is not None:
-            self._remove(before, offset - before)
-            size += offset - before
-            offset = before
-        self._add(offset, size)
-        self.buffers -= 1
-
-    def _add(self, offset: int, size: int) -> None:
-        bisect.insort(self.free, (size, offset))
-        self.starts[offset] = size
-        self.ends[offset + size] = offset
-
-    def _remove(self, offset: int, size: int) -> None:
-        del self.free[bisect.bisect_left(self.free, (size, offset))]
-        del self.starts[offset], self.ends[offset + size]
 
 
 @dataclass(slots=True, eq=False)
@@ -108,6 +117,7 @@ class Pool:
         """Return where in a heap `size` bytes are taken."""
         before = heap.room
         offset = heap.take(size)
+        heap.buffers += 1
         self._moved(heap, before)
         return offset
 
@@ -116,6 +126,7 @@ class Pool:
         assert block.heap is not None
         before = block.heap.room
         block.heap.give(block.offset, block.size)
+        block.heap.buffers -= 1
         self._moved(block.heap, before)
 
     def tightest(self, size: int) -> Heap | None:
@@ -129,56 +140,17 @@ class Pool:
             bisect.insort(self.rooms, (heap.room, heap.number))
 
 
-@dataclass(slots=True)
-class JoinedPool:
+@dataclass(slots=True, eq=False)
+class JoinedPool(Extents):
     """The small or the large buffers of torch that joins freed ones: all free extents in one order, whatever heap they lie in.
 
     Each heap has addresses of its own, one apart from the next heap's, so that extents of two heaps never join.
     """
 
-    free: list[tuple[int, int]] = field(default_factory=list)
-    """(size, address), ordered."""
-    starts: dict[int, int] = field(default_factory=dict)
-    """The size of the free extent that begins at an address."""
-    ends: dict[int, int] = field(default_factory=dict)
-    """Where the free extent begins that ends at an address."""
     heaps: dict[int, int] = field(default_factory=dict)
     """The size of each heap, by its first address."""
     next: int = 0
     """The first address of the next heap."""
-
-    def take(self, size: int) -> int:
-        """Return the address of the smallest free extent that holds `size`, split as needed; -1 where there is none."""
-        free = self.free
-        place = bisect.bisect_left(free, (size, -1))
-        if place == len(free):
-            return -1
-        whole, address = free.pop(place)
-        del self.starts[address]
-        if whole > size:
-            rest = address + size
-            bisect.insort(free, (whole - size, rest))
-            self.starts[rest] = whole - size
-            self.ends[address + whole] = rest
-        else:
-            del self.ends[address + whole]
-        return address
-
-    def give(self, address: int, size: int) -> None:
-        """Put an extent back, joined with its free neighbours."""
-        free, starts, ends = self.free, self.starts, self.ends
-        after = starts.pop(address + size, None)
-        if after is not None:
-            del free[bisect.bisect_left(free, (after, address + size))]
-            size += after
-        before = ends.pop(address, None)
-        if before is not None:
-            del free[bisect.bisect_left(free, (address - before, before))]
-            size += address - before
-            address = before
-        bisect.insort(free, (size, address))
-        starts[address] = size
-        ends[address + size] = address
 
     def grow(self, size: int) -> None:
         """Take a new heap in."""
