@@ -8,7 +8,7 @@ import re
 import sys
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from traceback import walk_tb
+from traceback import walk_stack, walk_tb
 from types import FrameType, ModuleType
 from typing import Any
 
@@ -34,8 +34,9 @@ def kept_by_line(memory: LiveMemory, births: Sequence[int], lines: Mapping[str, 
     if len(births) < FEWEST:
         return ()
     first = int(len(births) * SHARE)
-    found = _kept(memory, range(births[first], births[-2]), lines, len(births) - 2 - first, _running())
-    return found or tuple(_joined(lines, len(births), _running()))[:MOST]
+    frames = [frame for frame, _ in walk_stack(sys._getframe(1))]
+    found = _kept(memory, range(births[first], births[-2]), lines, len(births) - 2 - first, frames)
+    return found or tuple(_joined(lines, len(births), frames))[:MOST]
 
 
 def kept_at_the_end(memory: LiveMemory, births: Sequence[int], lines: Mapping[str, str], error: BaseException) -> tuple[Kept, ...]:
@@ -92,14 +93,6 @@ def _holder(lines: Mapping[str, str], steps: int, frames: Iterable[FrameType]) -
                     if text:
                         return text, place
     return "", ""
-
-
-def _running() -> Iterator[FrameType]:
-    """Yield the running frames, the innermost first."""
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None:
-        yield frame
-        frame = frame.f_back
 
 
 def _kept_under(name: str, value: Any, steps: int, depth: int = 0) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from torch.nn.modules.module import register_module_forward_pre_hook
 
 from mpslint.verify.child.installed import resident
+from mpslint.verify.emulator.operators import line_in
 
 if TYPE_CHECKING:
     from mpslint.verify.child.script import Stage
@@ -69,10 +70,4 @@ class Watchdog(threading.Thread):
 
     def line(self) -> str:
         """Return `file:line` of the innermost frame of the user's code that is running."""
-        frame = sys._current_frames().get(self.watched)
-        while frame is not None:
-            shown = self.stage.lines.get(frame.f_code.co_filename)
-            if shown is not None:
-                return f"{shown}:{frame.f_lineno}"
-            frame = frame.f_back
-        return ""
+        return line_in(self.stage.lines, sys._current_frames().get(self.watched))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 import sys
-from types import FrameType
+from traceback import walk_stack
 from typing import Any
 
 from mpslint.verify.child.source import Piece, unguarded
@@ -19,13 +19,10 @@ NO_GUARD = (
 
 def check_workers(loader: Any, main: Piece, report: Report) -> None:
     """Report a loader whose workers could not start."""
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None:
-        if frame.f_code.co_filename == main.file and frame.f_code.co_name == "<module>" and not main.is_cell:
-            if unguarded(main, frame.f_lineno):
-                report("main-guard", "error", NO_GUARD)
-            break
-        frame = frame.f_back
+    running = ((frame.f_code, line) for frame, line in walk_stack(sys._getframe(1)))
+    lines = [line for code, line in running if code.co_filename == main.file and code.co_name == "<module>"]
+    if lines and not main.is_cell and unguarded(main, lines[0]):
+        report("main-guard", "error", NO_GUARD)
     for name, value in (("dataset", loader.dataset), ("collate_fn", loader.collate_fn)):
         why = unpicklable(value)
         if why:

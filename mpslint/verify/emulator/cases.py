@@ -9,6 +9,8 @@ from typing import Any
 import torch
 
 Predicate = Callable[[tuple[Any, ...], list[torch.Tensor]], bool]
+RARE = frozenset({torch.float64, torch.complex128, torch.bfloat16})
+"""Dtypes that MPS has not in every version, whatever the operator."""
 
 
 def always(args: tuple[Any, ...], made: list[torch.Tensor]) -> bool:
@@ -16,19 +18,9 @@ def always(args: tuple[Any, ...], made: list[torch.Tensor]) -> bool:
     return True
 
 
-def makes_float64(args: tuple[Any, ...], made: list[torch.Tensor]) -> bool:
-    """The call makes a float64 tensor."""
-    return any(tensor.dtype is torch.float64 for tensor in made)
-
-
-def makes_complex128(args: tuple[Any, ...], made: list[torch.Tensor]) -> bool:
-    """The call makes a complex128 tensor."""
-    return any(tensor.dtype is torch.complex128 for tensor in made)
-
-
-def makes_bfloat16(args: tuple[Any, ...], made: list[torch.Tensor]) -> bool:
-    """The call makes a bfloat16 tensor."""
-    return any(tensor.dtype is torch.bfloat16 for tensor in made)
+def makes(dtype: torch.dtype) -> Predicate:
+    """Return the predicate of calls that make a tensor of a dtype."""
+    return lambda args, made: any(tensor.dtype is dtype for tensor in made)
 
 
 def pools_unevenly(args: tuple[Any, ...], made: list[torch.Tensor]) -> bool:
@@ -79,7 +71,7 @@ def multiplies_many_rows(args: tuple[Any, ...], made: list[torch.Tensor]) -> boo
 PREDICATES: dict[str, Predicate] = {
     check.__name__: check
     for check in (
-        always, makes_float64, makes_complex128, makes_bfloat16, pools_unevenly, lstm_projects, lstm_drops_out,
-        convolves_to_many_channels, transposes_3d_in_half, makes_over_4_gib, multiplies_many_rows, multiplies_the_worst_rows,
+        always, pools_unevenly, lstm_projects, lstm_drops_out, convolves_to_many_channels, transposes_3d_in_half, makes_over_4_gib,
+        multiplies_many_rows, multiplies_the_worst_rows,
     )
-}  # fmt: skip
+} | {f"makes_{dtype}".replace("torch.", ""): makes(dtype) for dtype in RARE}  # fmt: skip

@@ -4,13 +4,15 @@ or hit a case that a kernel refuses."""
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import FrameType
 from typing import Any
 
 import torch
 
 from mpslint.core.knowledge import platform_data
-from mpslint.verify.emulator.cases import PREDICATES
+from mpslint.verify.emulator.cases import PREDICATES, RARE
 from mpslint.verify.outcome import Trouble
 from mpslint.verify.platform import Case, missing_operators, special_cases
 
@@ -27,12 +29,10 @@ class Coverage:
     _missing: dict[str, str] = field(default_factory=dict)
     _fallback: frozenset[str] = frozenset()
     _cases: dict[str, list[Case]] = field(default_factory=dict)
-    _dtypes: frozenset[torch.dtype] = frozenset()
 
     def __post_init__(self) -> None:
         self._missing = missing_operators(self.version)
         self._fallback = frozenset(platform_data("operators")["cpu_fallback"])
-        self._dtypes = frozenset({torch.float64, torch.complex128, torch.bfloat16})
         for case in special_cases(self.version):
             for op in case.ops:
                 self._cases.setdefault(op, []).append(case)
@@ -48,7 +48,7 @@ class Coverage:
         elif name in self._fallback:
             self.report(name, "warning", f"{name} has no MPS kernel and runs on the CPU, at every step")
         cases = self._cases.get(name) or self._cases.get(name.split(".")[0], [])
-        if any(tensor.dtype in self._dtypes for tensor in made):
+        if any(tensor.dtype in RARE for tensor in made):
             cases = [*cases, *self._cases.get("*", [])]
         for case in cases:
             if PREDICATES[case.check](args, made):
@@ -69,13 +69,16 @@ class Coverage:
 
     def user_line(self) -> str:
         """Return `file:line` of the innermost frame that is the user's own code, empty when there is none."""
-        frame = sys._getframe(1) if self.user_files else None
-        while frame is not None:
-            shown = self.user_files.get(frame.f_code.co_filename)
-            if shown is not None:
-                return f"{shown}:{frame.f_lineno}"
-            frame = frame.f_back
-        return ""
+        return line_in(self.user_files, sys._getframe(1)) if self.user_files else ""
+
+
+def line_in(files: Mapping[str, str], frame: FrameType | None) -> str:
+    """Return `file:line` of the innermost frame, from one outwards, whose code is in one of some files; empty when there is none."""
+    while frame is not None:
+        if (shown := files.get(frame.f_code.co_filename)) is not None:
+            return f"{shown}:{frame.f_lineno}"
+        frame = frame.f_back
+    return ""
 
 
 def _fill(message: str, name: str, args: tuple[Any, ...], made: list[torch.Tensor]) -> str:
