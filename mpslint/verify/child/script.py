@@ -40,7 +40,6 @@ from mpslint.verify.child.sandbox import AskedUser, note_processes
 from mpslint.verify.child.source import ANSWERS, execute, pieces, siblings, texts_of
 from mpslint.verify.child.standin import StandIn, pickle_without_values
 from mpslint.verify.child.torch_patches import (
-    Checkpoints,
     Shortened,
     count_steps,
     generators_for_mps,
@@ -100,7 +99,8 @@ class Stage:
         self.clock.meter = Meter(0.0, falls_back=self.coverage.falls_back) if self.is_emulated else None
         self.peaks: Peaks | None = None
         self.mode: Any = None
-        self.checkpoints = Checkpoints()
+        self.recomputable = 0
+        """How deep the code is in functions whose forward is computed again in the backward pass."""
         self.failure = self.failure_line = self.stopped = self.loss_line = ""
         self.is_raised_on_mps = False
         self.out_of_memory = 0
@@ -140,7 +140,7 @@ class Stage:
             generators_for_mps()
             no_pinning()
         self.precision = note_precision(self.job.machine, self.coverage.report, self.script.device, self.casts, self.coverage.user_line)
-        self.checkpoints = note_checkpoints(self.served)
+        note_checkpoints(self.served)
         self.process = os.getpid()
         os._exit = self.exit_now  # type: ignore[assignment]
         self.started_processes = note_processes(self.coverage.user_line)
@@ -176,7 +176,7 @@ class Stage:
     def seen(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], made: list[torch.Tensor]) -> None:
         """Look at one operator of the emulated device."""
         self.coverage.see(name, args, kwargs, made)
-        if self.checkpoints.depth and name.partition(".")[0] in ("native_dropout", "bernoulli_", "rand_like", "randn_like"):
+        if self.recomputable and name.partition(".")[0] in ("native_dropout", "bernoulli_", "rand_like", "randn_like"):
             said = "randomness inside a checkpointed function: on MPS the recomputed forward draws other numbers"
             self.coverage.report("checkpoint-dropout", "error", f"{said}, so the gradients are silently wrong")
 
@@ -202,10 +202,16 @@ class Stage:
             self.mode = stack.enter_context(mode)
             yield
 
-    def served(self) -> contextlib.AbstractContextManager[object]:
-        """Return what serves the device where torch has switched that off: in functions that a backward pass computes again."""
+    @contextlib.contextmanager
+    def served(self) -> Iterator[None]:
+        """Serve the device where torch has switched that off: in functions that a backward pass computes again."""
         is_on = self.mode is None or self.mode in _get_current_function_mode_stack()
-        return contextlib.nullcontext() if is_on else self.mode
+        self.recomputable += 1
+        try:
+            with contextlib.nullcontext() if is_on else self.mode:
+                yield
+        finally:
+            self.recomputable -= 1
 
     def note_loss(self, loss: Any) -> None:
         """Keep the value of what backward() is called on."""

@@ -75,20 +75,16 @@ def pretend_mps(memory: Callable[[], int], driver: Callable[[], int], recommende
     allow_fused()
 
 
+@dataclass
 class Event:
     """Stands for torch.mps.Event: nothing is timed where there is no GPU."""
 
-    def __init__(self, enable_timing: bool = False) -> None:
-        self.enable_timing = enable_timing
+    enable_timing: bool = False
 
     def record(self) -> None:
         """Do nothing."""
 
-    def wait(self) -> None:
-        """Do nothing."""
-
-    def synchronize(self) -> None:
-        """Do nothing."""
+    wait = synchronize = record
 
     def query(self) -> bool:
         """Return that all work is done."""
@@ -270,7 +266,7 @@ def short_loaders(clock: Clock, shortened: Shortened, evaluation_batches: int, c
             yield batch
         clock.evaluation_batch()
         if clock.done and not clock.is_evaluating:
-            clock.ended = number_of_batches(self)
+            clock.ended = length_of(self)
             if not clock.feed.given:  # nothing says when such a loop goes on training
                 clock.end_evaluation()
 
@@ -283,41 +279,28 @@ def _start_method(context: Any) -> str | None:
     return context if isinstance(context, str) or context is None else str(context.get_start_method())
 
 
-def number_of_batches(loader: Any) -> int:
-    """Return how many batches a loader has; 0 when it does not know."""
+def length_of(data: Any) -> int:
+    """Return how many samples a data set has, or batches a loader; 0 when it does not know."""
     try:
-        return len(loader)
+        return len(data)
     except TypeError:
         return 0
 
 
-@dataclass(slots=True)
-class Checkpoints:
-    """How deep the code is in functions whose forward is computed again in the backward pass."""
-
-    depth: int = 0
-
-
-def note_checkpoints(served: Callable[[], contextlib.AbstractContextManager[object]]) -> Checkpoints:
-    """Have activation checkpointing say when a checkpointed function is running, and `served` serve its device."""
-    state = Checkpoints()
+def note_checkpoints(within: Callable[[], contextlib.AbstractContextManager[object]]) -> None:
+    """Have activation checkpointing run its functions, whose forward is computed again in the backward pass, `within` a context."""
     original = torch.utils.checkpoint.checkpoint
 
     @functools.wraps(original)
     def noted(function: Any, *args: Any, **kwargs: Any) -> Any:
         @wraps_if_named(function)
         def inside(*given: Any, **named: Any) -> Any:
-            state.depth += 1
-            try:
-                with served():
-                    return function(*given, **named)
-            finally:
-                state.depth -= 1
+            with within():
+                return function(*given, **named)
 
         return original(inside, *args, **kwargs)
 
     torch.utils.checkpoint.checkpoint = noted
-    return state
 
 
 def wraps_if_named(function: Any) -> Callable[[Any], Any]:

@@ -18,7 +18,7 @@ from mpslint.core.knowledge import platform_data
 from mpslint.verify.child.clock import Clock
 from mpslint.verify.child.conductor import MOST_SIZED
 from mpslint.verify.child.installed import versions
-from mpslint.verify.child.torch_patches import Report, Shortened
+from mpslint.verify.child.torch_patches import Report, Shortened, length_of
 from mpslint.verify.platform import is_at_least
 
 LONGEST_GENERATION = 4096
@@ -63,7 +63,7 @@ def shorten_trainer(module: ModuleType, clock: Clock, shortened: Shortened, eval
             if clock.conductor is not None:
                 given["callbacks"] = [*(given.get("callbacks") or ()), conducted(clock, evaluates=evaluates)]
             size = evaluation_batches * given["args"].per_device_eval_batch_size
-            clock.whole = batches_of(given.get("eval_dataset"), given["args"].per_device_eval_batch_size)
+            clock.whole = -(-length_of(given.get("eval_dataset")) // given["args"].per_device_eval_batch_size)
             given["eval_dataset"] = cut(given.get("eval_dataset"), size, shortened)
         if given.get("callbacks"):
             given["callbacks"] = [callback for callback in given["callbacks"] if "EarlyStopping" not in _name(callback)]
@@ -115,12 +115,8 @@ def planned_steps(args: Any, dataset: Any, times: float = 1.0) -> int:
     """Return the optimizer steps that the code means to do, its data being so many `times` as large; 0 when it is not known."""
     if args.max_steps > 0:
         return int(args.max_steps)
-    try:
-        size = len(dataset)
-    except TypeError:
-        return 0
     each = args.per_device_train_batch_size * args.gradient_accumulation_steps
-    return int(-(-size * times // each) * args.num_train_epochs)
+    return int(-(-length_of(dataset) * times // each) * args.num_train_epochs)
 
 
 def cap(args: Any, steps: int, shortened: Shortened, *, is_conducted: bool = False) -> bool:
@@ -152,23 +148,11 @@ def cap(args: Any, steps: int, shortened: Shortened, *, is_conducted: bool = Fal
     return evaluates
 
 
-def batches_of(dataset: Any, size: int) -> int:
-    """Return how many evaluation batches a data set makes; 0 when it does not know its size."""
-    try:
-        return -(-len(dataset) // size)
-    except TypeError:
-        return 0
-
-
 def cut(dataset: Any, size: int, shortened: Shortened) -> Any:
     """Return the first samples of a data set, or of each of several."""
     if isinstance(dataset, dict) and dataset and not hasattr(dataset, "column_names"):
         return {name: cut(part, size, shortened) for name, part in dataset.items()}
-    try:
-        whole = len(dataset)
-    except TypeError:
-        return dataset
-    if whole <= size:
+    if (whole := length_of(dataset)) <= size:
         return dataset
     shortened.note(f"evaluation samples {whole} → {size}")
     return dataset.select(range(size)) if hasattr(dataset, "select") else torch.utils.data.Subset(dataset, range(size))
