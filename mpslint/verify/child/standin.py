@@ -48,7 +48,7 @@ class StandIn(TorchFunctionMode):
         name = getattr(func, "__name__", "")
         if self.is_emulated:
             special = SPECIAL.get(name)
-            if special is not None:
+            if special is not None and (name in MAKING or self.on_device(args[0])):
                 answered = special(self, func, args, kwargs)
                 if answered is not NotImplemented:
                     return answered
@@ -89,9 +89,6 @@ class StandIn(TorchFunctionMode):
 
 def _get(mode: StandIn, func: Any, args: Any, kwargs: Any) -> Any:
     """Answer `tensor.device`, `tensor.is_mps` and the like as on a Mac."""
-    tensor = args[0]
-    if not (isinstance(tensor, torch.Tensor) and tensor.is_meta):
-        return NotImplemented
     if func == DEVICE:
         return torch.device(MPS, 0)
     if func == IS_MPS:
@@ -136,40 +133,23 @@ def _host(mode: StandIn, tensor: torch.Tensor, dtype: torch.dtype | None = None)
     return copy
 
 
-def _cpu(mode: StandIn, func: Any, args: Any, kwargs: Any) -> Any:
-    return _host(mode, args[0]) if mode.on_device(args[0]) else NotImplemented
-
-
 def _numpy(mode: StandIn, func: Any, args: Any, kwargs: Any) -> Any:
-    if mode.on_device(args[0]):
-        said = "can't convert mps:0 device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first."
-        raise as_on_mps(TypeError(said))
-    return NotImplemented
+    said = "can't convert mps:0 device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first."
+    raise as_on_mps(TypeError(said))
 
 
 def _list(mode: StandIn, func: Any, args: Any, kwargs: Any) -> Any:
-    if not mode.on_device(args[0]):
-        return NotImplemented
     mode.hosted(args[0], args[0])
     return torch.full(tuple(args[0].shape), neutral_number(args[0].dtype), dtype=args[0].dtype).tolist()
 
 
 def _format(mode: StandIn, func: Any, args: Any, kwargs: Any) -> Any:
     """Answer f"{loss:.4f}": what a number of its dtype gives."""
-    if mode.on_device(args[0]) and args[0].dim() == 0:
-        return format(args[0].item(), args[1])
-    return NotImplemented
+    return format(args[0].item(), args[1]) if args[0].dim() == 0 else NotImplemented
 
 
 def _double(mode: StandIn, func: Any, args: Any, kwargs: Any) -> Any:
-    if mode.on_device(args[0]):
-        mode.refuse_float64(torch.float64, "MPS Tensor", "float64 dtype")
-    return NotImplemented
-
-
-def _index(mode: StandIn, func: Any, args: Any, kwargs: Any) -> Any:
-    """Answer `tensor.get_device()`: the number of the one GPU."""
-    return 0 if mode.on_device(args[0]) else NotImplemented
+    mode.refuse_float64(torch.float64, "MPS Tensor", "float64 dtype")
 
 
 def _factory(mode: StandIn, func: Any, args: Any, kwargs: Any) -> Any:
@@ -184,9 +164,12 @@ def _factory(mode: StandIn, func: Any, args: Any, kwargs: Any) -> Any:
 
 
 SPECIAL: dict[str, Callable[[StandIn, Any, Any, Any], Any]] = {
-    "__get__": _get, "to": _to, "cpu": _cpu, "numpy": _numpy, "__array__": _numpy, "tolist": _list, "double": _double,
-    "tensor": _factory, "as_tensor": _factory, "get_device": _index, "__format__": _format,
+    "__get__": _get, "to": _to, "numpy": _numpy, "__array__": _numpy, "tolist": _list, "double": _double, "__format__": _format,
+    "cpu": lambda mode, func, args, kwargs: _host(mode, args[0]), "get_device": lambda mode, func, args, kwargs: 0,
+    "tensor": _factory, "as_tensor": _factory,
 }  # fmt: skip
+MAKING = ("to", "tensor", "as_tensor")
+"""Those that also bring something to the device; the others are asked of a tensor that is there."""
 
 
 def pickle_without_values() -> None:
