@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import torch
 
 from mpslint.core.knowledge import platform_data
+from mpslint.verify.emulator.remembered import tensors_in
 
 
 class Casts:
@@ -29,7 +31,7 @@ class Casts:
         elif policy is None:
             return args, kwargs
         elif policy == "widest":
-            wanted = torch.float32 if any(tensor.dtype == torch.float32 for tensor in _floats((args, kwargs))) else half
+            wanted = torch.float32 if any(tensor.dtype == torch.float32 for tensor in _floats((*args, *kwargs.values()))) else half
         else:
             wanted = half if policy == "half" else torch.float32
         return self._cast(args, wanted), {name: self._cast(value, wanted) for name, value in kwargs.items()}
@@ -64,9 +66,5 @@ def taken_apart(func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     return func(*args, **kwargs)
 
 
-def _floats(value: Any) -> list[torch.Tensor]:
-    if isinstance(value, torch.Tensor):
-        return [value] if value.is_floating_point() else []
-    if isinstance(value, dict):
-        value = list(value.values())
-    return [tensor for item in value for tensor in _floats(item)] if isinstance(value, (list, tuple)) else []
+def _floats(values: Any) -> Iterator[torch.Tensor]:
+    return (tensor for tensor in tensors_in(values) if tensor.is_floating_point())

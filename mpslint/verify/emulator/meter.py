@@ -14,6 +14,7 @@ from torch.utils.flop_counter import flop_registry
 from mpslint.core.knowledge import platform_data
 from mpslint.estimate.step import Fallback, Operators
 from mpslint.verify.emulator.breakdown import OPTIMIZER, part_of_step
+from mpslint.verify.emulator.remembered import tensors_in
 
 SEQUENCES = (list, tuple)
 Entry = tuple[str, str, str, float, float, tuple[int, ...]]
@@ -51,7 +52,7 @@ class Meter:
         if base in self._waits:
             self.waits += self.weight
             return
-        inputs, made = list(_tensors(args)), list(_tensors((out,)))
+        inputs, made = list(tensors_in(args)), list(tensors_in((out,)))
         if self.falls_back(name):
             self.copies[name, float(sum(map(_bytes, (*inputs, *made))))] += self.weight
         shape = tuple(made[0].shape) if made else ()
@@ -78,9 +79,7 @@ class Meter:
             return float(2 * written + sum(map(_bytes, rest)))
         if base in ("zero_", "fill_"):
             return float(written)
-        seen: dict[int, int] = {}
-        for one in inputs:
-            seen[id(one)] = _bytes(one)
+        seen = {id(one): _bytes(one) for one in inputs}
         return float(sum(seen.values()) + written)
 
     def fallbacks(self) -> tuple[Fallback, ...]:
@@ -118,14 +117,6 @@ def _flop(func: Any, args: Any, kwargs: dict[str, Any], out: Any) -> float:
 def _groups(base: str, args: Any) -> int:
     place = 9 if base == "convolution_backward" else 8
     return args[place] if len(args) > place and isinstance(args[place], int) else 1
-
-
-def _tensors(values: Any) -> Any:
-    for value in values:
-        if isinstance(value, torch.Tensor):
-            yield value
-        elif isinstance(value, SEQUENCES):
-            yield from _tensors(value)
 
 
 def _bytes(tensor: torch.Tensor) -> int:

@@ -3,6 +3,7 @@ and torch works it out in Python, which takes most of a run's time. Layers repea
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import torch
@@ -80,7 +81,7 @@ def _describe(values: Any, found: list[Any]) -> bool:
 
 def _described(out: Any, args: Any) -> list[Made | None] | None:
     """Return what was made, None where it is not simply new memory of its own."""
-    given = {tensor.untyped_storage()._cdata for tensor in _tensors(args)}
+    given = {tensor.untyped_storage()._cdata for tensor in tensors_in(args)}
     made: list[Made | None] = []
     for tensor in out if isinstance(out, (list, tuple)) else (out,):
         if tensor is None:
@@ -97,11 +98,10 @@ def _described(out: Any, args: Any) -> list[Made | None] | None:
     return made
 
 
-def _tensors(values: Any) -> list[torch.Tensor]:
-    found: list[torch.Tensor] = []
+def tensors_in(values: Any) -> Iterator[torch.Tensor]:
+    """Yield the tensors among the arguments of a call, those in lists too."""
     for value in values:
         if isinstance(value, torch.Tensor):
-            found.append(value)
+            yield value
         elif isinstance(value, (list, tuple)):
-            found += _tensors(value)
-    return found
+            yield from tensors_in(value)
