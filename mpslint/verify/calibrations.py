@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import re
@@ -10,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
+from typing import TypeVar
 
 from mpslint.core.finding import ReadError, UsageError
 from mpslint.core.outside import parse_json, read_text
@@ -51,6 +53,9 @@ class MeasuredSteps:
     """Half of what lies between the 10th and the 90th percentile, as a share of the median."""
 
 
+Record = TypeVar("Record", Calibration, MeasuredSteps)
+
+
 def folder() -> OwnFolder:
     """Return where measurements are kept. Raises ReadError where there is no home."""
     try:
@@ -73,10 +78,8 @@ def calibrate() -> Calibration:
 def keep_steps(found: MeasuredSteps) -> None:
     """Keep the steps of a real run; a folder that cannot be written to is no reason to stop."""
     name = hashlib.sha256(f"{found.run} {found.machine}".encode()).hexdigest()[:16]
-    try:
+    with contextlib.suppress(ReadError):
         _keep(STEPS, name, found)
-    except ReadError:
-        return
 
 
 def keep_run(run: str, device: str, torch: str, times: Sequence[float]) -> None:
@@ -105,26 +108,12 @@ def _warm(times: Sequence[float]) -> list[float]:
 
 def kept() -> tuple[Calibration, ...]:
     """Return the rates that are kept, the newest first; files of another version of mpslint are left out."""
-    found = []
-    for path in _files(RATES):
-        try:
-            found.append(from_data(Calibration, parse_json(read_text(path))))
-        except (ReadError, UsageError, ValueError, TypeError, AttributeError):
-            continue
-    return tuple(sorted(found, key=lambda one: one.date, reverse=True))
+    return tuple(_read(RATES, Calibration))
 
 
 def kept_steps(run: str = "") -> tuple[MeasuredSteps, ...]:
     """Return the measured steps that are kept, of one run where it is named."""
-    found = []
-    for path in _files(STEPS):
-        try:
-            one = from_data(MeasuredSteps, parse_json(read_text(path)))
-        except (ReadError, UsageError, ValueError):
-            continue
-        if not run or one.run == run:
-            found.append(one)
-    return tuple(sorted(found, key=lambda one: one.date, reverse=True))
+    return tuple(one for one in _read(STEPS, MeasuredSteps) if not run or one.run == run)
 
 
 def here_of(work: StepWork, spec: str, file: str) -> Here | None:
@@ -144,6 +133,14 @@ def forget() -> int:
     except OSError as error:
         raise ReadError(f"{own.path}: cannot be removed: {error.strerror or error}") from None
     return count
+
+
+def _read(prefix: str, kind: type[Record]) -> list[Record]:
+    found = []
+    for path in _files(prefix):
+        with contextlib.suppress(ReadError, UsageError, ValueError, TypeError, AttributeError):
+            found.append(from_data(kind, parse_json(read_text(path))))
+    return sorted(found, key=lambda one: one.date, reverse=True)
 
 
 def _files(prefix: str) -> Iterator[Path]:

@@ -13,7 +13,7 @@ from mpslint.verify.outcome import RANK, Backing, Check, Kept, RunResult, Status
 from mpslint.verify.platform import limits_of, precision_outcome
 from mpslint.verify.sizes import peak_of, size
 from mpslint.verify.spec import RunSpec, VerifiedMac
-from mpslint.verify.trend import FLOOR, SHARE, Trend, judge
+from mpslint.verify.trend import FLOOR, SHARE, judge
 
 CHURN = 1.0
 """New graph keys a step, in the last half, past which shapes never settle."""
@@ -100,11 +100,9 @@ def _settings(result: RunResult, spec: RunSpec, machine: VerifiedMac) -> Iterato
         if outcome.does == "works" and spec.precision == "fp16" and spec.optimizer.endswith("_fused") and spec.precision_by == "trainer":
             fused = precision_outcome("scaled_fused_step", "any", machine)
             outcome = outcome if fused.does == "works" else fused
-        versions = ", ".join(f"{name} {text}" for name, text in _known(machine))
-        if outcome.does == "works":
-            yield Check("precision", "pass", f"{outcome.message} ({versions})")
-        else:
-            yield Check("precision", "fail", f"{outcome.message} ({versions})")
+        known = {name: getattr(machine, name) for name in ("torch", "transformers", "accelerate")}
+        versions = ", ".join(f"{name} {text}" for name, text in known.items() if text)
+        yield Check("precision", "pass" if outcome.does == "works" else "fail", f"{outcome.message} ({versions})")
     yield from _half_weights(result, spec)
 
 
@@ -122,11 +120,6 @@ def _half_weights(result: RunResult, spec: RunSpec) -> Iterator[Check]:
         yield Check("gradients", "inconclusive" if spec.weights_dtype == "auto" else "fail", loaded.format(dtype, why))
 
 
-def _known(machine: VerifiedMac) -> list[tuple[str, str]]:
-    pairs = [("torch", machine.torch), ("transformers", machine.transformers), ("accelerate", machine.accelerate)]
-    return [(name, text) for name, text in pairs if text]
-
-
 def _live(trained: Sequence[StepRecord], horizon: int, result: RunResult, bounds: MemoryLimits) -> Check:
     values = [float(record.live) for record in trained]
     if len(values) < 8:
@@ -139,14 +132,9 @@ def _live(trained: Sequence[StepRecord], horizon: int, result: RunResult, bounds
     trend = judge(values, horizon)
     evidence = (Backing("after the first step", size(values[0])), Backing("after the last step", size(values[-1])))
     if trend.kind == "growth":
-        return Check(
-            "live memory",
-            "fail",
-            _leak(trend, horizon, result.kept),
-            (*evidence, Backing("growth a step", size(trend.slope)), *_kept(result.kept)),
-            _first_rise(values),
-            _keeper(result.kept),
-        )
+        said = f"grows by {size(trend.slope)} a step{_keeps(result.kept)}: that is {size(trend.projected)} more over "
+        backing = (*evidence, Backing("growth a step", size(trend.slope)), *_kept(result.kept))
+        return Check("live memory", "fail", f"{said}the {horizon} steps of the run", backing, _first_rise(values), _keeper(result.kept))
     if trend.kind == "slowing":
         return Check(
             "live memory", "inconclusive", f"grows, slower and slower: {size(trend.slope)} a step at the end; run more steps", evidence
@@ -176,10 +164,6 @@ def _kept(kept: Sequence[Kept]) -> Iterator[Backing]:
 def _keeper(kept: Sequence[Kept]) -> str:
     """Return the line that keeps what stays alive, else the one that makes most of it."""
     return (kept[0].held_at or kept[0].line) if kept else ""
-
-
-def _leak(trend: Trend, horizon: int, kept: Sequence[Kept]) -> str:
-    return f"grows by {size(trend.slope)} a step{_keeps(kept)}: that is {size(trend.projected)} more over the {horizon} steps of the run"
 
 
 def _keeps(kept: Sequence[Kept]) -> str:
@@ -224,15 +208,8 @@ def _graphs(trained: Sequence[StepRecord], result: RunResult, machine: VerifiedM
         if len(new) < TELLS or (len(new) < SETTLES and _slows(new)):
             said = f"{rate:.1f} new compiled graphs a step still in the last half of {len(new)} steps: run more steps (--steps)"
             return Check("compiled graphs", "inconclusive", said, evidence)
-        return Check(
-            "compiled graphs",
-            "fail",
-            (
-                f"{rate:.1f} new compiled graphs a step still in the last half of {len(new)}: batch shapes keep changing, and torch "
-                f"{machine.torch} keeps a graph for each"
-            ),
-            evidence,
-        )
+        said = f"{rate:.1f} new compiled graphs a step still in the last half of {len(new)}: batch shapes keep changing, and torch "
+        return Check("compiled graphs", "fail", f"{said}{machine.torch} keeps a graph for each", evidence)
     said = f"{rate:.1f} new a step, about {size(planned * per_key)} by the end" if rate > CHURN else "they settle"
     return Check("compiled graphs", "pass", f"{result.graph_keys} compiled graphs; {said}", evidence)
 
@@ -285,6 +262,5 @@ def _why(record: StepRecord) -> str:
 
 def _sure(result: RunResult) -> Iterator[Check]:
     if result.uncertain and result.backend == "emulated":
-        status: Status = "pass"
         said = "; ".join(dict.fromkeys(result.uncertain))
-        yield Check("certainty", status, f"emulated tensors carry no values, and the run asks for some: {said}")
+        yield Check("certainty", "pass", f"emulated tensors carry no values, and the run asks for some: {said}")
