@@ -39,16 +39,6 @@ MORE_STEPS_TELL = ("live memory", "compiled graphs")
 """Checks that a longer run may settle."""
 USUAL_STEPS = 2000
 """How many optimizer steps a run is taken to mean when its code does not say."""
-CERTAIN_ERRORS = (
-    "KeyboardInterrupt",
-    "NameError",
-    "UnboundLocalError",
-    "SyntaxError",
-    "IndentationError",
-    "FileNotFoundError",
-    "ModuleNotFoundError",
-)
-"""Exceptions that no missing value can cause."""
 DEVICES: Mapping[str, tuple[Device, ...]] = {"auto": ("emulated", "cpu"), "emulated": ("emulated",), "cpu": ("cpu",)}
 ON_TWO_LAYERS = "has two layers on the CPU"
 
@@ -290,7 +280,7 @@ def doubt_of(emulated: RunResult, real: RunResult | None) -> str:
     if real is not None and _kind(real) == _kind(emulated):
         return ""
     got_there = real is not None and not real.failure and _trained(real) >= _trained(emulated)
-    if not got_there and emulated.failure.startswith(CERTAIN_ERRORS):
+    if not got_there and emulated.failure.startswith(tuple(platform_data("raised")["without_values"])):
         return ""
     short = real is not None and not real.failure
     not_there = "the run on the CPU was ended before" if short else "without a run on the CPU its cause is open"

@@ -13,6 +13,7 @@ from typing import Any
 
 from mpslint.core.finding import ReadError, UsageError
 from mpslint.core.inert import inert
+from mpslint.core.knowledge import platform_data
 from mpslint.core.scratch import scratch_folder, whole
 from mpslint.verify.confinement.choice import Confinement
 from mpslint.verify.confinement.room import SECRET, Room, passed_environment
@@ -23,15 +24,7 @@ from mpslint.verify.record import from_data, to_data
 Progress = Callable[[str, Mapping[str, Any]], None]
 LARGEST_RESULT = 64 * 2**20
 """Bytes of results that are read; foreign code may write there too."""
-OFFLINE = {
-    "HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1", "WANDB_MODE": "disabled",
-    "WANDB_DISABLED": "true",
-    "COMET_MODE": "disabled", "MLFLOW_TRACKING_URI": "", "HF_HUB_DISABLE_PROGRESS_BARS": "1",
-    "HF_HUB_DISABLE_TELEMETRY": "1",
-    "TOKENIZERS_PARALLELISM": "false", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1",
-    "MPLBACKEND": "agg",
-    "PYTHONDONTWRITEBYTECODE": "1", "KINETO_LOG_LEVEL": "5",
-}  # fmt: skip
+OFFLINE: Mapping[str, str] = platform_data("confinement")["environment"]["offline"]
 
 
 @dataclass(frozen=True, slots=True)

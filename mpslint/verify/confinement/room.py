@@ -6,7 +6,7 @@ import os
 import re
 import site
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -15,7 +15,6 @@ from mpslint.core.knowledge import platform_data
 from mpslint.verify.confinement.beside import Beside
 
 SECRET = re.compile(r"TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL|API_?KEY|ACCESS_KEY|PRIVATE|AUTH|_URL$|_DSN$", re.IGNORECASE)
-NAME_OF_USER = "user"
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,30 +119,7 @@ def passed_environment(more: Sequence[str] = (), *, is_ours: bool) -> dict[str, 
 
 def environment_in(room: Room, more: Sequence[str] = ()) -> dict[str, str]:
     """Return the environment of a confined command: a short list of the variables here, and a home of its own."""
+    table = platform_data("confinement")["environment"]
+    places = {name: str(room.folder / place) for name, place in table["places"].items()}
     caches = {name: str(path) for name, path in downloads().items()}
-    return {**passed_environment(more, is_ours=False), **_places(room), **caches}
-
-
-def _places(room: Room) -> Mapping[str, str]:
-    """Return the variables that say where things are written."""
-    home, temporary = str(room.home), str(room.temporary)
-    caches = {
-        "HF_HOME": "huggingface",
-        "HF_DATASETS_CACHE": "datasets",
-        "HF_MODULES_CACHE": "modules",
-        "MPLCONFIGDIR": "matplotlib",
-        "TORCHINDUCTOR_CACHE_DIR": "inductor",
-        "NUMBA_CACHE_DIR": "numba",
-        "TRITON_CACHE_DIR": "triton",
-    }
-    return {
-        "HOME": home,
-        "USERPROFILE": home,
-        "USER": NAME_OF_USER,
-        "LOGNAME": NAME_OF_USER,
-        "XDG_CACHE_HOME": str(room.home / ".cache"),
-        "TMPDIR": temporary,
-        "TEMP": temporary,
-        "TMP": temporary,
-        **{name: str(room.temporary / folder) for name, folder in caches.items()},
-    }
+    return {**passed_environment(more, is_ours=False), **table["fixed"], **places, **caches}

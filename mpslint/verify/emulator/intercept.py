@@ -10,27 +10,11 @@ from typing import Any
 
 import torch
 
+from mpslint.core.knowledge import platform_data
 from mpslint.verify.emulator.neutral import to_host
 from mpslint.verify.emulator.raised import as_on_mps
 
-MIXES = (
-    "copy_",
-    "_to_copy",
-    "index",
-    "_index_put",
-    "index_put",
-    "set_",
-    "_local_scalar",
-    "is_same_size",
-    "record_stream",
-    "_ctc_loss",
-    "_pack_padded_sequence",
-    "_pad_packed_sequence",
-    "lstm.data",
-    "gru.data",
-    "rnn_tanh.data",
-    "rnn_relu.data",
-)
+MIXES = tuple(platform_data("emulated")["mixes"])
 SMALL = 64
 
 
@@ -50,7 +34,7 @@ class Interceptor:
         if name == "_local_scalar_dense" and first is not None and first.is_meta:
             self.asked()
             return NotImplemented
-        if name == "_to_copy" and first is not None and first.is_meta and _is_cpu(kwargs.get("device")):
+        if name == "_to_copy" and first is not None and first.is_meta and torch.device(kwargs.get("device") or "meta").type == "cpu":
             copy = to_host(first, kwargs.get("dtype"))
             self.hosted(first, copy)
             return copy
@@ -97,7 +81,3 @@ def _is_lengths(value: Any) -> bool:
     """Return whether a divisor is the target lengths of ctc_loss: it takes them from the CPU,
     and under a mode divides by them itself."""
     return isinstance(value, torch.Tensor) and value.device.type == "cpu" and not value.is_floating_point() and value.dim() == 1
-
-
-def _is_cpu(device: Any) -> bool:
-    return device is not None and torch.device(device).type == "cpu"

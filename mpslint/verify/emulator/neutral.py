@@ -7,20 +7,11 @@ from typing import Any
 
 import torch
 
+from mpslint.core.knowledge import platform_data
+
 aten = torch.ops.aten
-
-# Operators whose output shape depends on values: answered with the largest shape they can have.
-DATA_DEPENDENT = {
-    "nonzero", "masked_select", "_unique2", "unique_dim", "unique_consecutive", "_unique", "index.Tensor",
-    "repeat_interleave.Tensor",
-    "bincount",
-}  # fmt: skip
-
-
-NEUTRAL = {
-    "_local_scalar_dense", "equal", "is_nonzero", "_ctc_loss", "_ctc_loss.Tensor", "_ctc_loss_backward",
-    "_ctc_loss_backward.Tensor",
-} | DATA_DEPENDENT  # fmt: skip
+DATA_DEPENDENT = frozenset(platform_data("emulated")["shaped_by_values"])
+NEUTRAL = DATA_DEPENDENT | set(platform_data("emulated")["neutral"])
 
 
 def neutral_number(dtype: torch.dtype) -> float | int | bool:
