@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -61,21 +60,10 @@ class ResultsCache:
 
 def name_of(*parts: str) -> str:
     """Return the name of the file that keeps a result: by what it was asked for, and all that it depends on besides, in short."""
-    text = "\n".join([*parts, __version__, *_versions(), _knowledge()])
+    from mpslint.verify.child.installed import versions  # check, which only reads results, does without
+
+    text = "\n".join([*parts, __version__, str(versions("torch", "transformers", "accelerate", "peft", "numpy")), _knowledge()])
     return f"{hashlib.sha256(text.encode()).hexdigest()[:32]}.json"
-
-
-def _versions() -> list[str]:
-    """Return the versions of the packages that a result depends on."""
-    from importlib.metadata import PackageNotFoundError, version  # check, which only reads results, does without
-
-    found = []
-    for name in ("torch", "transformers", "accelerate", "peft", "numpy"):
-        try:
-            found.append(f"{name} {version(name)}")
-        except PackageNotFoundError:
-            found.append(f"{name} none")
-    return found
 
 
 def _knowledge() -> str:
@@ -92,12 +80,9 @@ def _knowledge() -> str:
 
 
 def configuration_here(name: str) -> list[str]:
-    """Return the content of a model's configuration, where it is on this machine."""
-    paths = [Path(name) / "config.json", *([] if Path(name).is_absolute() else [cached_commit(name)])]
+    """Return the content of a model's configuration, where it is on this machine; of one in the Hugging Face cache its commit."""
+    from mpslint.verify.confinement.room import hub_cache
+
+    commit = hub_cache() / f"models--{name.replace('/', '--')}" / "refs" / "main"
+    paths = [Path(name) / "config.json", *([] if Path(name).is_absolute() else [commit])]
     return [read_text(path) for path in paths if path.is_file()]
-
-
-def cached_commit(name: str) -> Path:
-    """Return the file of the Hugging Face cache that names the commit of a checkpoint, if it lies there."""
-    own = Path(os.environ.get("HF_HOME") or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "huggingface")
-    return Path(os.environ.get("HF_HUB_CACHE") or own / "hub") / f"models--{name.replace('/', '--')}" / "refs" / "main"

@@ -13,9 +13,8 @@ from itertools import pairwise
 import torch
 
 from mpslint.verify.child.conductor import Conductor
-from mpslint.verify.child.device import Gauge
+from mpslint.verify.child.device import Gauge, resident
 from mpslint.verify.child.feed import Feed, shapes_text
-from mpslint.verify.child.installed import resident
 from mpslint.verify.child.optimizers import name_of
 from mpslint.verify.emulator.allocator import AllocatorModel
 from mpslint.verify.emulator.keys import GraphCache

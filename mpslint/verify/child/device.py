@@ -1,13 +1,19 @@
-"""How a real GPU tells its memory."""
+"""How a real GPU and this process tell their memory."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import psutil
 import torch
 
 from mpslint.core.finding import ReadError
+
+
+def resident() -> int:
+    """Return the bytes of memory that this process holds."""
+    return int(psutil.Process().memory_info().rss)
 
 
 @dataclass(frozen=True, slots=True)

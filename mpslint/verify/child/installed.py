@@ -1,25 +1,17 @@
-"""What runs the run: the versions that are installed here, and the memory that this process holds."""
+"""What runs the run: the versions that are installed here."""
 
 from __future__ import annotations
 
+import contextlib
 from importlib.metadata import PackageNotFoundError, version
-
-import psutil
 
 PACKAGES = ("torch", "transformers", "accelerate", "lightning")
 
 
-def versions() -> dict[str, str]:
-    """Return the installed versions of the packages that a run rests on."""
+def versions(*names: str) -> dict[str, str]:
+    """Return the installed versions of some packages, of those that a run rests on where none are named."""
     found = {}
-    for name in PACKAGES:
-        try:
+    for name in names or PACKAGES:
+        with contextlib.suppress(PackageNotFoundError):
             found[name] = version(name)
-        except PackageNotFoundError:
-            continue
     return found
-
-
-def resident() -> int:
-    """Return the bytes of memory that this process holds."""
-    return int(psutil.Process().memory_info().rss)

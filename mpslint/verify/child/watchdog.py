@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from torch.nn.modules.module import register_module_forward_pre_hook
 
-from mpslint.verify.child.installed import resident
+from mpslint.verify.child.device import resident
 from mpslint.verify.emulator.operators import line_in
 
 if TYPE_CHECKING:

@@ -71,17 +71,24 @@ def _outermost(paths: Iterator[Path]) -> list[Path]:
 
 def downloads() -> dict[str, Path]:
     """Return the caches of downloaded models, by the variable that names each to its library. They hold no tokens."""
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    hub = os.environ.get("HF_HUB_CACHE") or os.environ.get("HUGGINGFACE_HUB_CACHE")
-    models = Path(hub) if hub else Path(os.environ.get("HF_HOME") or cache / "huggingface") / "hub"
-    found = {"HF_HUB_CACHE": models, "TORCH_HOME": Path(os.environ.get("TORCH_HOME") or cache / "torch")}
+    found = {"HF_HUB_CACHE": hub_cache(), "TORCH_HOME": _cache("TORCH_HOME", "torch")}
     return {name: path for name, path in found.items() if path.is_dir()}
 
 
 def data_sets() -> Path:
     """Return the folder in which the `datasets` library keeps what was downloaded."""
-    home = os.environ.get("HF_HOME") or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "huggingface"
-    return Path(os.environ.get("HF_DATASETS_CACHE") or Path(home) / "datasets")
+    return Path(os.environ.get("HF_DATASETS_CACHE") or _cache("HF_HOME", "huggingface") / "datasets")
+
+
+def hub_cache() -> Path:
+    """Return the folder in which the libraries of Hugging Face keep the models that they downloaded, whether or not it is there."""
+    given = os.environ.get("HF_HUB_CACHE") or os.environ.get("HUGGINGFACE_HUB_CACHE")
+    return Path(given or _cache("HF_HOME", "huggingface") / "hub")
+
+
+def _cache(variable: str, name: str) -> Path:
+    """Return the folder that a variable names, else the one of a name in the user's caches."""
+    return Path(os.environ.get(variable) or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / name)
 
 
 def lend_data_sets(room: Room) -> None:
