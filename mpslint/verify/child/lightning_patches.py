@@ -9,15 +9,10 @@ import platform
 from types import ModuleType
 from typing import Any
 
+from mpslint.core.knowledge import platform_data
 from mpslint.verify.child.clock import Clock
 from mpslint.verify.child.conductor import MOST_SIZED
 from mpslint.verify.child.torch_patches import Shortened
-
-FLAGS: dict[str, Any] = {
-    "enable_checkpointing": False, "enable_progress_bar": False, "enable_model_summary": False,
-    "num_sanity_val_steps": 0,
-    "profiler": None, "fast_dev_run": False,
-}  # fmt: skip
 
 
 def shorten_lightning(module: ModuleType, clock: Clock, shortened: Shortened, evaluation_batches: int, *, is_emulated: bool) -> None:
@@ -33,7 +28,8 @@ def shorten_lightning(module: ModuleType, clock: Clock, shortened: Shortened, ev
         given = inspect.signature(init).bind(self, *args, **kwargs).arguments
         given.pop("self", None)
         given.pop("args", None)
-        changed = {**FLAGS, "logger": _silent_logger(module) if given.get("logger") is not False else False}
+        changed = dict(platform_data("shortened")["lightning"])
+        changed["logger"] = _silent_logger(module) if given.get("logger") is not False else False
         changed["max_steps"] = clock.steps + (MOST_SIZED if clock.conductor is not None else 0)
         changed["limit_train_batches"] = max(4, -(-clock.steps // 2))
         for name in ("limit_val_batches", "limit_test_batches", "limit_predict_batches"):

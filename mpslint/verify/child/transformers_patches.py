@@ -6,7 +6,7 @@ from __future__ import annotations
 import functools
 import importlib
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from types import ModuleType
 from typing import Any
 
@@ -22,26 +22,12 @@ from mpslint.verify.child.torch_patches import Report, Shortened, length_of
 from mpslint.verify.platform import is_at_least
 
 LONGEST_GENERATION = 4096
-DEPTHS = ("num_layers", "num_decoder_layers", "num_hidden_layers", "n_layer", "n_layers", "encoder_layers", "decoder_layers")
-"""Names under which architectures keep how many layers they have."""
 NO_CONFIGURATION = (
     "the configuration of {0!r} isn't on this machine, and verify does not use the network: download it once "
     "(`hf download {0} config.json`), or name a folder with its config.json"
 )
-HUB = (
-    "cache_dir", "force_download", "proxies", "token", "local_files_only", "revision", "trust_remote_code",
-    "subfolder", "_from_pipeline",
-    "_from_auto", "_commit_hash", "gguf_file", "user_agent",
-)  # fmt: skip
-OFF: dict[str, Any] = {
-    "push_to_hub": False, "load_best_model_at_end": False, "dataloader_pin_memory": False, "torch_compile": False,
-    "logging_nan_inf_filter": False,
-    "disable_tqdm": True, "report_to": [], "save_only_model": True, "auto_find_batch_size": False,
-}  # fmt: skip
-
-
-PUBLISHED_FOR = ("SEQ_TO_SEQ_CAUSAL_LM", "SPEECH_SEQ_2_SEQ", "PRETRAINING", "CAUSAL_LM", "MASKED_LM", "IMAGE_CLASSIFICATION")
-"""Tasks of transformers, in the order in which one of them names the class of a published checkpoint."""
+TABLE: Mapping[str, Any] = platform_data("shortened")
+HUB = tuple(TABLE["hub"])
 
 
 def shorten_trainer(module: ModuleType, clock: Clock, shortened: Shortened, evaluation_batches: int) -> None:
@@ -130,10 +116,10 @@ def cap(args: Any, steps: int, shortened: Shortened, *, is_conducted: bool = Fal
         shortened.note(f"max_steps {args.max_steps} → {wanted}")
         args.max_steps = wanted
     args.max_steps += MOST_SIZED if is_conducted else 0
-    for name, value in OFF.items():
+    for name, value in TABLE["trainer"].items():
         before = getattr(args, name, value)
         if before != value:
-            if name not in ("disable_tqdm", "report_to", "save_only_model", "logging_nan_inf_filter"):
+            if name not in TABLE["unsaid"]:
                 shortened.note(f"{name} {before} → {value}")
             setattr(args, name, value)
     for name in ("save_strategy", "eval_strategy"):
@@ -208,7 +194,7 @@ def reduce_depth(config: Any) -> bool:
     """Give a configuration at most two layers of each kind; return whether it had more. Widths stay,
     because code may rely on them."""
     changed = False
-    for name in DEPTHS:
+    for name in TABLE["depths"]:
         if isinstance(getattr(config, name, None), int) and getattr(config, name) > 2:
             setattr(config, name, 2)
             changed = True
@@ -244,7 +230,7 @@ def known_configurations(module: ModuleType) -> None:
 def published_classes(kind: str) -> list[str] | None:
     """Return the class that checkpoints of a kind of model are published with; TRL builds a reference model by it."""
     module: Any = importlib.import_module("transformers.models.auto.modeling_auto")
-    tables = (getattr(module, f"MODEL_FOR_{task}_MAPPING_NAMES", {}) for task in PUBLISHED_FOR)
+    tables = (getattr(module, f"MODEL_FOR_{task}_MAPPING_NAMES", {}) for task in TABLE["published_for"])
     found = next((table[kind] for table in tables if kind in table), None)
     return found if found is None else [found if isinstance(found, str) else found[0]]
 
