@@ -24,6 +24,7 @@ REPEATS = 7
 MOST_SECONDS = 15.0
 EACH = 0.3
 """Seconds for one size of one kind, at most."""
+LAYERS = {"softmax": lambda: nn.Softmax(-1), "normalization": lambda: nn.LayerNorm(512), "special": nn.GELU}
 
 
 def calibrate(device: str, machine: str) -> Calibration:
@@ -112,8 +113,9 @@ def programs() -> Iterator[tuple[str, Callable[[], Run]]]:
         yield "convolution", lambda width=width, pixels=pixels: _convolution(width, pixels, 1)  # type: ignore[misc]
         yield "depthwise", lambda width=width, pixels=pixels: _convolution(2 * width, pixels, 2 * width)  # type: ignore[misc]
         rows = max(1, size // 512)
-        for kind, function in (("softmax", _softmax), ("normalization", _norm), ("special", _gelu), ("random", _random)):
-            yield kind, lambda rows=rows, function=function: function(rows)  # type: ignore[misc]
+        for kind, layer in LAYERS.items():
+            yield kind, lambda rows=rows, layer=layer: _trained(layer(), (rows, 512))  # type: ignore[misc]
+        yield "random", lambda rows=rows: _random(rows)  # type: ignore[misc]
         if step < len(SIZES) - 1:
             yield "lookup", lambda rows=rows: _lookup(rows)  # type: ignore[misc]
             yield "pooling", lambda pixels=pixels, step=step: _pooling(4 ** (step + 1), pixels)  # type: ignore[misc]
@@ -168,18 +170,6 @@ def _elementwise(size: int) -> Run:
 
 def _convolution(width: int, pixels: int, groups: int) -> Run:
     return _trained(nn.Conv2d(width, width, 3, padding=1, groups=groups, bias=False), (8, width, pixels, pixels))
-
-
-def _softmax(rows: int) -> Run:
-    return _trained(lambda x: torch.softmax(x, -1), (rows, 512))
-
-
-def _norm(rows: int) -> Run:
-    return _trained(nn.LayerNorm(512), (rows, 512))
-
-
-def _gelu(rows: int) -> Run:
-    return _trained(nn.functional.gelu, (rows, 512))
 
 
 def _random(rows: int) -> Run:

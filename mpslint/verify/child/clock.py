@@ -230,11 +230,9 @@ class Clock:
         if self.gauge is None:
             return -1, -1, -1
         self.gauge.synchronize()
-        live = self.gauge.live()
-        peak = self.gauge.peak() if self.gauge.peak is not None else live
-        if self.gauge.reset_peak is not None:
-            self.gauge.reset_peak()
-        return live, peak, self.gauge.driver()
+        told = self.gauge.live(), self.gauge.peak(), self.gauge.driver()
+        self.gauge.reset_peak()
+        return told
 
     def evaluation_batch(self) -> None:
         """Note what is alive as an evaluation batch begins."""

@@ -18,13 +18,13 @@ def resident() -> int:
 
 @dataclass(frozen=True, slots=True)
 class Gauge:
-    """How one kind of GPU tells its memory: live and driver bytes now, and the peak since the last reset."""
+    """How one kind of GPU tells its memory: live and driver bytes now, and the peak since the last reset, else what is live."""
 
     live: Callable[[], int]
     driver: Callable[[], int]
     synchronize: Callable[[], None]
-    reset_peak: Callable[[], None] | None = None
-    peak: Callable[[], int] | None = None
+    reset_peak: Callable[[], None]
+    peak: Callable[[], int]
 
 
 def mps_gauge() -> Gauge:
@@ -41,8 +41,8 @@ def mps_gauge() -> Gauge:
         mps.current_allocated_memory,
         mps.driver_allocated_memory,
         mps.synchronize,
-        torch.accelerator.reset_peak_memory_stats if has_peak else None,
-        torch.accelerator.max_memory_allocated if has_peak else None,
+        torch.accelerator.reset_peak_memory_stats if has_peak else lambda: None,
+        torch.accelerator.max_memory_allocated if has_peak else mps.current_allocated_memory,
     )
 
 
