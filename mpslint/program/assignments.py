@@ -27,7 +27,7 @@ from mpslint.facts.values import (
     settled,
 )
 from mpslint.program import dicts, effects, environment, executed, fields, implicit, lists
-from mpslint.program.attributes import descriptor_method, get_item, is_property, is_whole_class
+from mpslint.program.attributes import accessors_of_bases, descriptor_method, get_item, is_property, is_whole_class
 from mpslint.program.exits import Raised, is_certain, may_raise
 from mpslint.program.lists import iterated
 from mpslint.program.machine import COMMAND_WORDS, Walker
@@ -162,6 +162,9 @@ def write_to(m: Walker, owner: Value, name: str, value: Value, node: ast.expr, i
         if own.setter is None:
             raise Raised("AttributeError")
         m.calls.call_function(m, own.setter, [owner, value], {}, False, node)
+    elif isinstance(owner, Instance) and (perhaps := accessors_of_bases(owner.cls, name)):
+        effects.not_followed(m, [*perhaps, owner, value])
+        m.store.write(owner.slots, name, UNKNOWN)
     elif isinstance(owner, Instance) and (setter := descriptor_method(owner.cls, name, "__set__")) is not None:
         m.calls.call_function(m, setter.function, [setter.receiver, owner, value], {}, False, node)
     elif isinstance(owner, Instance) and modules.write_data(m, owner, name, value):

@@ -162,6 +162,9 @@ def _attribute_of_instance(m: Walker, base: Instance, name: str, node: ast.expr 
     held = base.cls.lookup(name) if base.cls is not None else None
     if held is not None and any(isinstance(one, Function) and is_property(one) for one in alternatives_of(held)):
         return _of_object(m, base, name, held, node)
+    if perhaps := accessors_of_bases(base.cls, name):
+        not_followed(m, [*perhaps, base])
+        return UNKNOWN
     if base.cls is not None and name in ("__class__", "__dict__"):
         return base.cls if name == "__class__" else _dict_of(base, node)
     if base.cls is not None and base.proxied is None and isinstance(own := base.cls.lookup("__getattribute__"), Function):
@@ -225,6 +228,14 @@ def _answer(m: Walker, base: Instance, name: object) -> str | None:
     """Return what an attribute or an item of what a call returned is on the Mac; None where that isn't known."""
     found = (m.platform.attributes.get(f"{called}.{name}") for called in (base.call.names if base.call is not None else (base.name,)))
     return next((answer for answer in found if answer is not None), None)
+
+
+def accessors_of_bases(cls: Class | None, name: str) -> list[Value]:
+    """Return the properties and descriptors that bases hold for an attribute which the class itself may have, too, or not."""
+    if cls is None or cls.lookup(name) is not MAYBE:
+        return []
+    held = [one.slots[name] for one in cls.lineage() if name in one.slots]
+    return [one for one in held if (isinstance(one, Function) and is_property(one)) or (isinstance(one, Instance) and one.cls is not None)]
 
 
 def descriptor_method(cls: Class | None, name: str, method: str) -> Descriptor | None:
