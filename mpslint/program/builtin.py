@@ -39,7 +39,9 @@ from mpslint.program.exits import Raised, may_raise
 from mpslint.program.machine import Walker
 from mpslint.program.operators import NOT_PLAIN, is_one_index, is_short, is_wide, or_unknown, plain_of
 from mpslint.tensors import loaders
-from mpslint.tensors.traits import NUMBER
+from mpslint.tensors.kinds import load_kinds
+from mpslint.tensors.signatures import load_signatures
+from mpslint.tensors.traits import NUMBER, asked_for_tensor
 
 LONGEST_TEXT = 1 << 16
 PURE = frozenset(["int", "float", "str", "bool", "abs", "round", "len", "min", "max", "sum", "complex", "repr"])
@@ -161,6 +163,9 @@ def _isinstance(value: Value, asked: Value, node: ast.Call) -> Value:
     if isinstance(value, OneOf):
         return join_all([_isinstance(one, asked, node) for one in value.values])
     kinds = asked.values() if isinstance(asked, Items) and not asked.open else [asked]
+    if all(isinstance(kind, Symbol) and kind.name in load_kinds().tensors for kind in kinds):
+        is_one = asked_for_tensor(value)
+        return UNKNOWN if is_one is None else Known(is_one, node)
     if isinstance(value, Instance) and value.cls is not None and all(isinstance(kind, Class) for kind in kinds):
         lineage = value.cls.lineage()
         return UNKNOWN if value.cls.lookup(BASES) is not None else Known(any(kind is one for kind in kinds for one in lineage), node)
@@ -364,7 +369,7 @@ def _has_method(m: Walker, owner: Value, name: str) -> bool:
     if not isinstance(owner, Instance):
         return False
     bases = owner.cls.outside_bases() if owner.cls is not None else ()
-    return m.platform.has_method((owner.name, *bases), name)
+    return m.platform.has_method((owner.name, *bases), name) or f"{owner.kind}.{name}" in load_signatures()
 
 
 def call_method(m: Walker, bound: Bound, arguments: CallArguments, node: ast.Call) -> Value:

@@ -10,6 +10,7 @@ from mpslint.facts.values import UNKNOWN, Guard, Known, Value, is_weak
 from mpslint.program import choices, implicit
 from mpslint.program.exits import cut, marks
 from mpslint.program.machine import Walker
+from mpslint.program.narrowing import narrow
 from mpslint.program.store import Writes
 from mpslint.program.walk import walk
 
@@ -85,11 +86,11 @@ def _branches(m: Walker, node: ast.If) -> list[tuple[bool, Writes]]:
     try:
         while True:
             with m.guarded(node.test, True):
-                paths.append(_path(m, lambda node=node: m.execute_block(m, node.body)))  # type: ignore[misc]
+                paths.append(_path(m, lambda node=node: _as_tested(m, node.test, True, node.body)))  # type: ignore[misc]
             m.context = m.context.changed(guards=(*m.context.guards, Guard(node.test, False)))
             following = node.orelse[0] if len(node.orelse) == 1 else None
             if not isinstance(following, ast.If):
-                paths.append(_path(m, lambda node=node: m.execute_block(m, node.orelse)))  # type: ignore[misc]
+                paths.append(_path(m, lambda node=node: _as_tested(m, node.test, False, node.orelse)))  # type: ignore[misc]
                 return paths
             m.steps += 1
             m.store.begin()
@@ -106,6 +107,11 @@ def _branches(m: Walker, node: ast.If) -> list[tuple[bool, Writes]]:
             node = following
     finally:
         m.context = before
+
+
+def _as_tested(m: Walker, test: ast.expr, taken: bool, body: list[ast.stmt]) -> bool:
+    narrow(m, test, taken)
+    return m.execute_block(m, body)
 
 
 def _path(m: Walker, walk_it: Callable[[], bool]) -> tuple[bool, Writes]:

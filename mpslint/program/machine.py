@@ -213,10 +213,14 @@ class Walker:
             may_raise(self)
         return value
 
-    def branch(self, node: ast.expr) -> tuple[Value, Writes | None]:
-        """Return what an expression is that may not be evaluated at all, and what it then writes; None where it certainly raises."""
+    def branch(self, node: ast.expr, begin: Callable[[], None] = lambda: None) -> tuple[Value, Writes | None]:
+        """Return what an expression is that may not be evaluated at all, and what it then writes; None where it certainly raises.
+
+        `begin` writes what holds where it is.
+        """
         self.store.begin()
         try:
+            begin()
             value = self.value(node)
         finally:
             writes = self.store.undo()

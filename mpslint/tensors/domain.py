@@ -30,6 +30,7 @@ from mpslint.tensors.traits import (
     SWAPPED,
     TRAINING,
     Machine,
+    asked_for_tensor,
     device_text,
     devices_of,
     is_array,
@@ -121,6 +122,8 @@ def _function(m: Machine, name: str, arguments: Arguments, node: ast.Call, resul
     if (is_left or name in kinds.default_device_setters | kinds.default_dtype_setters) and positional:
         set_default(m, name, positional[0])
         return result
+    if name in kinds.tensor_questions and positional and (is_one := asked_for_tensor(positional[0].value)) is not None:
+        return Known(is_one, node)
     if name in kinds.loads_onto and (onto := _onto(kinds.loads_onto[name], positional, keywords)) is not None:
         result.slots[PLACE] = onto
         return result

@@ -19,6 +19,7 @@ class Kinds:
 
     tensor: str
     module: str
+    tensor_questions: frozenset[str]
     parameters: frozenset[str]
     arrays: frozenset[str]
     array: str

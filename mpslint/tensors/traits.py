@@ -107,6 +107,16 @@ def is_tensor(value: Value) -> bool:
     return is_kind(value, load_kinds().tensors)
 
 
+def asked_for_tensor(value: Value) -> bool | None:
+    """Return whether a value is a tensor, None where that isn't known: what has traits of something else is none, nor what Python makes."""
+    if isinstance(value, OneOf):
+        answers = set(map(asked_for_tensor, value.values))
+        return answers.pop() if len(answers) == 1 else None
+    if isinstance(value, Instance):
+        return None if not value.kind else value.kind in load_kinds().tensors
+    return False if isinstance(value, (Items, Mapping)) or (isinstance(value, Known) and not value.source) else None
+
+
 def is_array(value: Value) -> bool:
     """Return whether a value is certainly an array."""
     return is_kind(value, load_kinds().arrays)

@@ -139,4 +139,9 @@ PROGRAMS = {
     "forward by name": "net = nn.Linear(4, 2).to(dev)\ny = net.forward(torch.zeros(3, 4))\n",
     "forward by name of what was moved": "net = nn.Linear(4, 2).to(dev)\ny = net.forward(torch.zeros(3, 4, device=dev)) + torch.zeros(3, 2)\n",
     "a sample that is copied to the CPU": "from torch.distributions import Normal\nmean = torch.ones(2, device=dev)\naction = Normal(mean, mean, validate_args=False).sample()\nsent = action.cpu()\ny = torch.cat([action, mean])\n",
+    "a tensor that is moved if it is one": "net = nn.Linear(4, 2).to(dev)\nx = torch.zeros(3, 4)\nx = x.to(dev) if torch.is_tensor(x) else x\nnet(x)\n",
+    "a batch whose tensors are moved": "net = nn.Linear(4, 2).to(dev)\nbatch = {'x': torch.zeros(3, 4), 'y': torch.zeros(3, 2), 'n': 3}\nbatch = {k: v.to(dev) if isinstance(v, torch.Tensor) else v for k, v in batch.items()}\nF.mse_loss(net(batch['x']), batch['y'])\n",
+    "a batch whose arrays are moved": "net = nn.Linear(4, 2).to(dev)\nbatch = {'x': torch.zeros(3, 4), 'y': np.zeros(2)}\nbatch = {k: v.to(dev) if not isinstance(v, torch.Tensor) else v for k, v in {'x': batch['x']}.items()}\nnet(batch['x'])\n",
+    "samples that are moved where they are tensors": "net = nn.Linear(4, 2).to(dev)\nfor x in [torch.zeros(3, 4), None]:\n    if torch.is_tensor(x):\n        x = x.to(dev)\n        net(x)\n",
+    "what has a method is moved": "net = nn.Linear(4, 2).to(dev)\nitems = [v.to(dev) if hasattr(v, 'to') else v for v in (torch.zeros(3, 4), 2)]\nnet(items[0])\n",
 }

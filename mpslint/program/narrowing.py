@@ -1,0 +1,56 @@
+"""What a name is where a test of it is true, and where it is false: of the values that it may have, those for which that is so."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+
+from mpslint.facts.joined import join_all
+from mpslint.facts.values import UNKNOWN, Instance, Known, OneOf, Value, is_weak
+from mpslint.program.exits import Raised, cut, marks
+from mpslint.program.machine import Walker
+from mpslint.program.walk import walk
+from mpslint.tensors.kinds import load_kinds
+from mpslint.tensors.traits import PLACE, typed
+
+
+def narrow(m: Walker, test: ast.expr, taken: bool) -> None:
+    """Write to the one name of an undecided test that may have several values what it is where the test comes out as `taken`."""
+    found = []
+    for name in {one.id for one in walk(test) if isinstance(one, ast.Name)}:
+        slots = m.home_of(name).slots
+        if len(values := _alternatives(slots.get(name))) > 1:
+            found.append((slots, name, values))
+    if len(found) != 1:
+        return
+    (slots, name, values) = found[0]
+    left = [one for one in values if _answer(m, slots, name, one, test) is not (not taken)]
+    if 0 < len(left) < len(values):
+        m.store.write(slots, name, join_all(left))
+
+
+def _alternatives(value: Value | None) -> Sequence[Value]:
+    """Return what a value may be: what lies somewhere and isn't known to be a tensor is one, or anything else."""
+    if isinstance(value, OneOf):
+        return value.values
+    if isinstance(value, Instance) and not value.kind and value.cls is None and PLACE in value.slots:
+        return typed(Instance(value.name), load_kinds().tensor, place=value.slots[PLACE]), UNKNOWN
+    return ()
+
+
+def _answer(m: Walker, slots: dict[str, Value], name: str, value: Value, test: ast.expr) -> bool | None:
+    """Return how a test comes out where a name has a value, None where that isn't known."""
+    before, is_silent, start = marks(m), m.is_silent, m.steps
+    m.is_silent = True
+    m.store.begin()
+    try:
+        m.store.write(slots, name, value)
+        answer = m.value(test)
+        return m.truth(answer) if isinstance(answer, Known) and not is_weak(answer) and not m.is_dead else None
+    except Raised:
+        return None
+    finally:
+        m.store.undo()
+        m.is_silent, m.is_dead = is_silent, False
+        m.silent_steps += m.steps - start
+        cut(m, before)
