@@ -29,7 +29,7 @@ from mpslint.facts.values import (
 )
 from mpslint.facts.values import Mapping as DictValue
 from mpslint.program.walk import walk
-from mpslint.rule.guards import is_caught, on_every_way
+from mpslint.rule.guards import is_caught, is_skipped, on_every_way
 from mpslint.rule.judge import Match
 from mpslint.rule.one_process import is_of_one_process
 from mpslint.settings.evidence import Evidence
@@ -64,7 +64,8 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
     first: dict[int, tuple[Call, str, Argument]] = {}  # what a `try` catches comes before what may never be reached for it
     certain = {id(call.node) for call, _, _ in uses if switches is not None and not _is_asked(call.context, switches)}
     for call, role, argument in uses:
-        if not is_meant_for_all(call.context, evidence):
+        is_saved = is_caught(call.context) and not is_skipped(call, evidence)
+        if is_saved or not is_meant_for_all(call.context, evidence):
             if argument is not None and role != NAMED and is_caught(call.context):
                 first.setdefault(id(origin_of(argument.value) or argument), (call, role, argument))
             continue
@@ -183,7 +184,7 @@ def _is_cuda(argument: Argument) -> bool:
 
 
 def is_meant_for_all(context: Context, evidence: Evidence) -> bool:
-    """Return whether a place is not one for machines with CUDA only, and nothing catches what it raises."""
+    """Return whether a place is not one for machines with CUDA only."""
     idle = platform_data("cuda")["devices"]["without_effect"]
     names = [manager.name for manager in context.managers if isinstance(manager, (Symbol, Instance)) and manager.name not in idle]
     for function in context.functions:
@@ -194,7 +195,7 @@ def is_meant_for_all(context: Context, evidence: Evidence) -> bool:
         names += [ast.unparse(target) for target in parent.targets] if isinstance(parent, ast.Assign) else []  # of a lambda
     if context.functions and not context.called and _is_one_of_many(context.functions[-1], evidence):
         return False
-    return not is_caught(context) and not any(SPEAKS_OF_CUDA.search(name) for name in names)
+    return not any(SPEAKS_OF_CUDA.search(name) for name in names)
 
 
 @functools.lru_cache(maxsize=64)  # asked at every place in a function

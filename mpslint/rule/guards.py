@@ -8,10 +8,12 @@ import dataclasses
 from collections.abc import Collection, Iterable
 from typing import TypeAlias
 
-from mpslint.facts.values import Context, Guard, Instance, any_guard
+from mpslint.facts.values import Call, Context, Guard, Instance, any_guard
+from mpslint.program.walk import at_once, bound_by, walk
 from mpslint.rule.one_process import is_of_one_process, of_one_process
 from mpslint.rule.rule import Rule
 from mpslint.settings.evidence import Evidence
+from mpslint.tensors.kinds import load_kinds
 
 
 def is_guarded(context: Context | None, rule: Rule) -> bool:
@@ -101,6 +103,37 @@ def is_caught(context: Context, others: Collection[str] = HARMLESS_HANDLERS) -> 
     """Return whether the program catches, or suppresses, some exception that a place may raise: any but some others."""
     suppresses = any(isinstance(one, Instance) and one.name in SUPPRESSING for one in context.managers)
     return suppresses or any(set(caught).difference(others) for caught in context.handlers)
+
+
+def is_skipped(call: Call, evidence: Evidence) -> bool:
+    """Return whether handlers around a call, or around the calls that led there, only give up the work that a `try` does with its value."""
+    tries = []
+    for node in (one for one in (*call.context.calls, call.node) if one is not None):
+        below = node
+        while (above := evidence.parents.get(below)) is not None and not isinstance(above, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            tries += [(above, node)] if isinstance(above, ast.Try) and below in above.body and above.handlers else []
+            below = above
+    return bool(tries) and all(_gives_up(guarded, node, evidence) for guarded, node in tries)
+
+
+def _gives_up(guarded: ast.Try, node: ast.AST, evidence: Evidence) -> bool:
+    """Return whether a `try` works with what a node in it gives, notes no answer of its own, and has nothing else done in its handlers."""
+    done = {one for statement in guarded.body for one in at_once(statement)}
+    handled = {one for handler in guarded.handlers for statement in handler.body for one in at_once(statement)}
+    given = [one.value for one in done if isinstance(one, (ast.Assign, ast.Return))]
+    answers = any(isinstance(one, ast.Constant) and isinstance(one.value, (bool, str)) for one in given)
+    gives = any(isinstance(one, ast.Return) and ast.unparse(one) not in ("return", "return None") for one in handled)
+    moves = any(isinstance(one, ast.Attribute) and one.attr in load_kinds().moves for one in handled)
+    renewed = {name for one in done for name in bound_by(one)}.intersection(name for one in handled for name in bound_by(one))
+    if answers or gives or moves or renewed or any(not handled.isdisjoint(one.context.calls) for one in evidence.facts.calls):
+        return False
+    if all(isinstance(handler.body[-1], (ast.Continue, ast.Break, ast.Return, ast.Raise)) for handler in guarded.handlers):
+        return True
+    if any(not done.isdisjoint((one.node, *one.context.calls)) for one in evidence.calls_of_method.get("backward", ())):
+        return True
+    made = {name for one in walk(evidence.above(node, (ast.stmt,)) or node) for name in bound_by(one)}
+    used = (argument for one in done if isinstance(one, ast.Call) for argument in (*one.args, *one.keywords))
+    return any(one is node or (isinstance(one, ast.Name) and one.id in made) for argument in used for one in walk(argument))
 
 
 def _is_saved(context: Context, raises: Collection[str]) -> bool:

@@ -47,3 +47,53 @@ def test_a_run_that_needs_nccl_is_no_matter_of_devices(guard: str, safety: str) 
     (found,) = mpslint.check(text, select=["MPS501"]).findings
 
     assert found.safety == safety
+
+
+TRAINED_IN_A_TRY = """
+import torch
+
+net = torch.nn.Linear(4, 2).cuda()
+for _ in range(10):
+    try:
+        x = torch.randn(2, 4).cuda()
+        net(x).sum().backward()
+    except Exception as error:
+        {handler}
+"""
+
+
+@pytest.mark.parametrize("handler", ["print('skip', error)", "continue", "pass"])
+def test_work_that_a_handler_gives_up_moves_with_the_model(handler: str) -> None:
+    """A fix of the model alone would give a run that trains nothing and ends well."""
+    text = TRAINED_IN_A_TRY.format(handler=handler)
+    found = mpslint.check(text, select=["MPS501"]).findings
+
+    assert [(one.line, one.safety) for one in found] == [(4, "safe"), (7, "safe")]
+    assert ".cuda()" not in mpslint.fix(text, select=["MPS501"]).text
+
+
+def test_a_function_that_gives_up_its_batch_moves_with_the_model() -> None:
+    """The work comes after the `try`, which the handler leaves."""
+    body = "    try:\n        x = x.cuda()\n    except Exception:\n        return None\n    return net(x).sum().backward()\n"
+    text = f"import torch\nnet = torch.nn.Linear(4, 2).cuda()\ndef step(x):\n{body}step(torch.randn(2, 4))\n"
+
+    assert [one.line for one in mpslint.check(text, select=["MPS501"]).findings] == [2, 5]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "try:\n    x = x.cuda()\nexcept Exception:\n    x = x.cpu()\nprint(net(x))\n",
+        "try:\n    x = x.cuda()\nexcept Exception:\n    pass\nprint(net(x))\n",
+        "try:\n    net.cuda()\nexcept Exception:\n    print('no GPU')\nprint(net(x))\n",
+        "def out():\n    try:\n        return net.cuda()(x.cuda())\n    except Exception:\n        return net(x)\nprint(out())\n",
+        "def run():\n    print(net(x))\ntry:\n    print(net.cuda()(x.cuda()))\nexcept Exception:\n    run()\n",
+        "def has():\n    try:\n        torch.zeros(1).cuda()\n        return True\n    except Exception:\n        return False\nprint(has())\n",
+        "ok = False\ntry:\n    y = x.cuda()\n    print(y + y)\n    ok = True\nexcept Exception:\n    pass\nprint(ok)\n",
+    ],
+)
+def test_a_handler_that_goes_on_without_cuda_is_left_alone(text: str) -> None:
+    """Another device, the CPU that everything is on already, or the answer to whether there is CUDA."""
+    text = f"import torch\nnet, x = torch.nn.Linear(4, 2), torch.randn(2, 4)\n{text}"
+
+    assert not mpslint.check(text, select=["MPS501"]).findings
