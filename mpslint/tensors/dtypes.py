@@ -8,7 +8,7 @@ from mpslint.core.record import record
 from mpslint.facts.joined import join_all
 from mpslint.facts.values import UNKNOWN, Instance, Items, Known, Value, alternatives_of, origin_of
 from mpslint.tensors.kinds import DTYPES, load_kinds
-from mpslint.tensors.traits import EACH, NUMBER, ZERO, dtype_of, is_array, is_tensor, is_true, joined_dtype, joined_trait, trait
+from mpslint.tensors.traits import EACH, MAYBE, NUMBER, dtype_of, is_array, is_tensor, is_true, joined_dtype, joined_zero, trait
 
 _WHOLE, _REAL = 1, 2
 
@@ -25,6 +25,8 @@ class Typed:
     """The trait that says so."""
     is_of_array: bool = False
     """It is an array, or a number of one."""
+    may_be_number: bool = False
+    """It may be one of both."""
 
 
 def result_dtype(word: str, operands: Sequence[Typed], default: Value, of_arrays: bool) -> Value:
@@ -32,6 +34,7 @@ def result_dtype(word: str, operands: Sequence[Typed], default: Value, of_arrays
     if of_arrays:  # a scalar of NumPy is as strong as an array, since NumPy 2
         operands = [Typed(one.dtype, min(2, one.rank * 2), one.origin) for one in operands]
     elif any(not one.is_of_array and one.rank for one in operands):  # a number of NumPy is one of Python to a tensor
+        operands = [Typed("", 2, UNKNOWN) if one.may_be_number else one for one in operands]
         operands = [Typed(one.dtype, 0 if one.is_of_array and one.rank == 1 else one.rank, one.origin) for one in operands]
     found = promoted(operands, dtype_of(default) or load_kinds().default_dtype)
     name = dtype_of(found)
@@ -109,8 +112,8 @@ def typed_operand(value: Value) -> Typed | None:
         kind = kinds.get(type(value.value))
         return Typed(kind, 0, Known(kind, value.origin, value.weak)) if kind is not None else None
     if is_tensor(value) or is_array(value):
-        dtype = joined_dtype(value)
-        return Typed(dtype_of(dtype), 1 if is_true(joined_trait(value, ZERO)) else 2, dtype, is_array(value))
+        dtype, zero = joined_dtype(value), joined_zero(value)
+        return Typed(dtype_of(dtype), 1 if is_true(zero) else 2, dtype, is_array(value), zero is MAYBE)
     return Typed("", 0, UNKNOWN)
 
 

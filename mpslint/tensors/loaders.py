@@ -19,6 +19,7 @@ from mpslint.facts.values import (
     Value,
     alternatives_of,
 )
+from mpslint.tensors.dimensions import element_of
 from mpslint.tensors.kinds import load_kinds
 from mpslint.tensors.signatures import load_signatures
 from mpslint.tensors.traits import (
@@ -85,7 +86,7 @@ def sample_of(m: Machine, data: Value, node: ast.AST) -> Value:
         if isinstance(one, Instance) and one.cls is not None and isinstance(getter := one.cls.lookup("__getitem__"), Function):
             samples.append(_followed(m, getter, [one, NUMBER], node))
         elif is_tensor(one) or is_array(one):
-            samples.append(like(one, UNKNOWN))
+            samples.append(element_of(one))
         elif isinstance(one, Items):
             samples.append(join_all([*one.values(), *([one.each] if one.each is not None else [])]))
         else:
@@ -209,7 +210,7 @@ def each_of(value: Value) -> Value | None:
         if trait(one, EACH) is not UNKNOWN:
             found.append(trait(one, EACH))
         elif is_tensor(one) or is_array(one):
-            found.append(like(one, UNKNOWN))
+            found.append(element_of(one))
         elif (inner := contained(one)) is not None:
             found.append(inner)
         elif isinstance(one, Items) and any(map(has_traits, one.values())) and not one.open:
@@ -291,4 +292,4 @@ def split(value: Value, number: int) -> Value | None:
     if not isinstance(value, Instance):
         return None
     part = value.slots.get(("item", number)) or value.slots.get(EACH)
-    return like(value, UNKNOWN) if part is None and (is_tensor(value) or is_array(value)) else part
+    return element_of(value) if part is None and (is_tensor(value) or is_array(value)) else part

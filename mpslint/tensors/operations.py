@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from mpslint.facts.values import RAISED, UNKNOWN, Instance, Known, OneOf, Value, alternatives_of
+from mpslint.tensors.dimensions import element_of, keeps_some, size_computed, taken_by
 from mpslint.tensors.dtypes import result_dtype, typed_operand
 from mpslint.tensors.graphs import computed
 from mpslint.tensors.kinds import load_kinds
@@ -16,6 +17,7 @@ from mpslint.tensors.traits import (
     DTYPE,
     EACH,
     LAYOUT,
+    MAYBE,
     NUMBER,
     PLACE,
     ZERO,
@@ -25,6 +27,7 @@ from mpslint.tensors.traits import (
     is_tensor,
     is_true,
     joined_trait,
+    joined_zero,
     kind_of,
     like,
     typed,
@@ -56,7 +59,7 @@ def binary(
             one.kind = kinds.tensor  # what was moved and is computed with
     arrays = [one for one in sides if is_array(one)]
     if any(map(is_tensor, sides)):  # a number of NumPy is one of Python to a tensor
-        arrays = [one for one in arrays if not is_true(joined_trait(one, ZERO))]
+        arrays = [one for one in arrays if not is_true(joined_zero(one)) and joined_zero(one) is not MAYBE]
     if not arrays and not any(map(is_tensor, sides)):
         return None
     if arrays and any(map(is_tensor, sides)):
@@ -75,10 +78,12 @@ def binary(
     if in_place:
         dtype = joined_trait(left, DTYPE)
     graph = computed(Known(False) if is_test or is_without_graph(m) else graph_of(operands), sides)
-    numbers = [Met(array, None, UNKNOWN, joined_trait(array, ZERO)) for array in arrays]
+    numbers = [Met(array, None, UNKNOWN, joined_zero(array)) for array in arrays]
     zero = UNKNOWN if isinstance(op, ast.MatMult) else zero_of([*operands, *numbers])
     note_use(m, place)
     made = typed(Instance(""), kind, place=place, dtype=dtype, graph=graph, zero=zero)
+    if kind != kinds.tensor and not isinstance(op, ast.MatMult):
+        size_computed(made, sides)
     if kind == kinds.tensor and not is_test:
         wide(m, node, made, dtype, place, "cast")
     return made
@@ -109,10 +114,9 @@ def item(m: Machine, node: ast.Subscript, base: Value, index: Value) -> Value | 
     if not (is_tensor(base) or is_array(base)):
         return None
     _meet_index(m, node, (node.value, node.slice), base, index)
-    keeps = (
-        isinstance(node.slice, ast.Slice) or is_tensor(index) or any(isinstance(one, ast.Slice) for one in getattr(node.slice, "elts", []))
-    )
-    part = like(base, Known(False) if keeps else UNKNOWN)
+    part = element_of(base, taken_by(node.slice, index))
+    if keeps_some(node.slice, index):
+        part.slots[ZERO] = Known(False)
     if is_tensor(part) and _leaves_out(node.slice):
         part.slots[LAYOUT] = APART
     return part

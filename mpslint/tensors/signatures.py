@@ -71,6 +71,8 @@ class Signature:
     """When the result has no dimensions: `always`, `never`, `same` (as the first tensor given), `all` (where none has any), `unless NAME`
     is given or `keepdim` is true, `all unless NAME`, `reduced` (by a loss, unless its argument `reduction` is "none"); '' where that
     isn't known."""
+    size: str = ""
+    """What says how many dimensions an array that it gives has: a parameter that is its size, or the number itself."""
     in_place: bool = False
     """Whether it changes its first argument and gives that, with the dtype, device and dimensions that it has."""
     data: str = ""

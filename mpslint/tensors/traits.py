@@ -40,7 +40,9 @@ GRAPH = (TRAIT, "graph")
 TRAINING = (TRAIT, "training")
 """Whether a module is in training mode, where the program says so."""
 ZERO = (TRAIT, "zero")
-"""Whether it has no dimensions."""
+"""Whether it has no dimensions; of an array MAYBE where it may be a scalar."""
+DIMENSIONS = (TRAIT, "dimensions")
+"""How many dimensions an array has."""
 HOOKED = (TRAIT, "hooked")
 """Whether a function of the program is called with what a module takes and gives, which isn't followed."""
 IN_PLACE = (TRAIT, "in place")
@@ -61,6 +63,10 @@ NOWHERE = frozenset({""})
 """The devices of what isn't known."""
 OF_ARRAY = Unknown("array")
 """The dtype of an array that isn't known: float64 more often than not."""
+
+
+MAYBE = Unknown("scalar")
+"""Whether an element of an array has no dimensions, where it isn't known how many the array has."""
 
 
 class Machine(Protocol):
@@ -136,6 +142,14 @@ def joined_dtype(value: Value) -> Value:
     """Return the dtype of a value that may be one of several; of an array it says that it's an array's."""
     found = joined_trait(value, DTYPE)
     return OF_ARRAY if found is UNKNOWN and is_array(value) else found
+
+
+def joined_zero(value: Value) -> Value:
+    """Return whether a value that may be one of several has no dimensions; MAYBE for an array that may be a scalar."""
+    zeros = [trait(one, ZERO) for one in alternatives_of(value)]
+    is_alike = all(isinstance(one, Known) and is_true(one) == is_true(zeros[0]) for one in zeros)
+    may_be = not is_alike and is_array(value) and any(one is MAYBE or is_true(one) for one in zeros)
+    return MAYBE if may_be else joined_trait(value, ZERO)
 
 
 def layout_of(value: Value) -> str:
@@ -251,13 +265,16 @@ def as_one(value: Value) -> Value:
 def like(value: Value, zero: Value | None = None, graph: Value | None = None) -> Instance:
     """Return another value with the traits of a tensor or an array, but for those that are given."""
     first = next(one for one in alternatives_of(value) if isinstance(one, Instance))
+    made = Instance(f"{first.name}[]" if first.name else "", owner=first)
+    if zero is None and (dimensions := joined_trait(value, DIMENSIONS)) is not UNKNOWN:
+        made.slots[DIMENSIONS] = dimensions
     return typed(
-        Instance(f"{first.name}[]" if first.name else "", owner=first),
+        made,
         first.kind,
         place=joined_trait(value, PLACE),
         dtype=joined_trait(value, DTYPE),
         graph=joined_trait(value, GRAPH) if graph is None else graph,
-        zero=joined_trait(value, ZERO) if zero is None else zero,
+        zero=joined_zero(value) if zero is None else zero,
     )
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from mpslint.core.record import record
 from mpslint.facts.joined import join_all
 from mpslint.facts.values import RAISED, UNKNOWN, Argument, Instance, Items, Known, Value, alternatives_of, is_weak
+from mpslint.tensors.dimensions import dimensions_of, size_argument, size_computed, size_reduced, sized
 from mpslint.tensors.dtypes import dtype_of_data, result_dtype, typed_operand
 from mpslint.tensors.graphs import computed, without
 from mpslint.tensors.kinds import DTYPES, load_kinds
@@ -19,6 +20,7 @@ from mpslint.tensors.traits import (
     EACH,
     GRAPH,
     LAYOUT,
+    MAYBE,
     NUMBER,
     OF_ARRAY,
     PLACE,
@@ -33,6 +35,7 @@ from mpslint.tensors.traits import (
     is_tensor,
     is_true,
     joined_trait,
+    joined_zero,
     like,
     typed,
 )
@@ -120,6 +123,9 @@ def apply(m: Machine, signature: Signature, given: GivenByName, node: ast.Call, 
     if signature.parts:
         classes = signature.part_classes or (kind,) * len(signature.parts)
         return _group(m, signature, signature.parts, classes, given, node, result, place, graph, zero)
+    if kind in kinds.arrays:
+        _size(signature, given, result)
+        zero = joined_zero(result) if ZERO in result.slots else zero
     if signature.scalar and is_true(zero):
         return NUMBER
     made = Instance(f"{result.name}[]", owner=result) if signature.each else result
@@ -278,6 +284,24 @@ def _zero(signature: Signature, given: GivenByName, operands: list[Met]) -> Valu
     if said == "all" or (signature.scalars and not said):
         return zero_of(operands)
     return _zero_of_made(signature, given) if signature.makes else UNKNOWN
+
+
+def _size(signature: Signature, given: GivenByName, made: Instance) -> None:
+    """Give an array that is made its dimensions, where the signature says something of them."""
+    said, _, unless = signature.zero.partition("unless ")
+    first = given.first.value if given.first is not None else UNKNOWN
+    if signature.size.isdecimal():
+        sized(made, int(signature.size), Known(False))
+    elif given.value(signature.size) is not None:
+        sized(made, size_argument([one.value for one in given.all([signature.size])]), MAYBE)
+    elif said.strip() == "all":
+        size_computed(made, [one.value for one in given.all(signature.operands)])
+    elif said == "same" and (dimensions := dimensions_of(first)) is not None:
+        sized(made, dimensions, UNKNOWN)
+    elif unless and given.value(unless) is not None:
+        size_reduced(made, first, given.value(unless))
+    elif unless:
+        sized(made, 0, Known(True))
 
 
 def zero_of(operands: Sequence[Met]) -> Value:

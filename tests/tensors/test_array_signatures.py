@@ -64,6 +64,8 @@ def differences(said: Signature, result: Any, arguments: list[Any], named: Mappi
     given = {**named, **dict(zip(said.parameters, arguments, strict=False))}
     said = with_arguments(said, [one for one, value in given.items() if value is not None and value is not False], [])
     rule = "float32" if said.dtype_argument in named else said.dtype
+    if said.size.isdecimal() and np.ndim(result) != int(said.size):
+        yield f"has {np.ndim(result)} dimensions"
     bare = without_dimensions(said, operands, set(named))
     if said.each or said.parts or said.gives_back:
         yield from _different_parts(said, rule, result, arguments, operands)

@@ -1,0 +1,91 @@
+"""How many dimensions an array has: an element of one with one dimension is a scalar of NumPy, which is a number to a tensor."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+
+from mpslint.facts.values import COMMAND_LINE, UNKNOWN, Instance, Items, Known, Value
+from mpslint.tensors.traits import DIMENSIONS, MAYBE, NUMBER, ZERO, is_array, is_number, is_tensor, joined_trait, joined_zero, like
+
+
+def dimensions_of(value: Value) -> int | None:
+    """Return how many dimensions a value has, or the array that is made of it; None where that isn't known."""
+    if isinstance(value, Items):
+        inner = {dimensions_of(one) for one in (*value.values(), *([value.each] if value.each is not None else []))}
+        first = next(iter(inner), 0)
+        return first + 1 if first is not None and len(inner) < 2 and not (value.open and value.each is None) else None
+    if is_number(value) or (isinstance(value, Known) and isinstance(value.value, (int, float, complex))):
+        return 0
+    found = joined_trait(value, DIMENSIONS)
+    return int(str(found.value)) if isinstance(found, Known) else None
+
+
+def sized(made: Instance, dimensions: int | None, otherwise: Value) -> Instance:
+    """Give an array its number of dimensions, or where that isn't known what is said `otherwise` of whether it has any; return it."""
+    made.slots[DIMENSIONS] = UNKNOWN if dimensions is None else Known(dimensions)
+    made.slots[ZERO] = otherwise if dimensions is None else Known(dimensions == 0)
+    return made
+
+
+def size_argument(values: Sequence[Value]) -> int | None:
+    """Return how many dimensions a size means: one number, several, or a tuple of them; None where that isn't known."""
+    first = values[0]
+    if isinstance(first, Items):
+        return None if first.open else len(first.slots)
+    is_whole = first in (NUMBER, COMMAND_LINE) or (isinstance(first, Known) and isinstance(first.value, int))
+    return len(values) if is_whole or len(values) > 1 else None
+
+
+def size_computed(made: Instance, values: Sequence[Value]) -> Instance:
+    """Give an array that is computed element by element its dimensions: those of the operand that has the most; return it."""
+    found = [dimensions_of(one) for one in values]
+    known = [one for one in found if one is not None]
+    is_array_for_sure = any(known) or any(isinstance(one, Items) or (is_array(one) and _has_some(joined_zero(one))) for one in values)
+    most = max(known) if known and len(known) == len(found) else None
+    return sized(made, most, Known(False) if is_array_for_sure else MAYBE)
+
+
+def _has_some(zero: Value) -> bool:
+    return zero is UNKNOWN or (isinstance(zero, Known) and not zero.value)
+
+
+def size_reduced(made: Instance, first: Value, axis: Value | None) -> Instance:
+    """Give an array that is left of one where an axis is summed up its dimensions; return it."""
+    before = dimensions_of(first)
+    return sized(made, before - 1 if before and isinstance(axis, Known) and isinstance(axis.value, int) else None, MAYBE)
+
+
+def element_of(value: Value, taken: int | None = 1) -> Instance:
+    """Return a part of a tensor or an array by as many whole numbers as are `taken` (None: that isn't known)."""
+    before = dimensions_of(value)
+    left = max(0, before - taken) if before is not None and taken is not None else None
+    return sized(like(value, UNKNOWN), left, MAYBE) if is_array(value) else like(value, UNKNOWN)
+
+
+def taken_by(node: ast.expr, index: Value) -> int | None:
+    """Return how many dimensions an index takes away, fewer than none where it adds some; None where that isn't known."""
+    nodes = node.elts if isinstance(node, ast.Tuple) else [node]
+    values = list(index.values()) if isinstance(node, ast.Tuple) and isinstance(index, Items) else [index]
+    if len(nodes) != len(values):
+        return None
+    taken = [_taken(one, value) for one, value in zip(nodes, values, strict=True)]
+    return sum(one for one in taken if one is not None) if None not in taken else None
+
+
+def _taken(node: ast.expr, index: Value) -> int | None:
+    if isinstance(node, ast.Slice):
+        return 0
+    if isinstance(index, Known) and (index.value is None or index.value is Ellipsis):
+        return -1 if index.value is None else 0
+    is_whole = index is NUMBER or (isinstance(index, Known) and isinstance(index.value, int) and not isinstance(index.value, bool))
+    return 1 if is_whole or (is_array(index) and dimensions_of(index) == 0) else None
+
+
+def keeps_some(node: ast.expr, index: Value) -> bool:
+    """Return whether what an index leaves has dimensions for sure: it has a slice, or is a tensor, a list or an array with some."""
+    nodes = node.elts if isinstance(node, ast.Tuple) else [node]
+    is_list = (isinstance(index, Items) and not isinstance(node, ast.Tuple) and index.kind == "list") or bool(
+        is_array(index) and dimensions_of(index)
+    )
+    return is_list or is_tensor(index) or any(isinstance(one, ast.Slice) for one in nodes) or isinstance(getattr(index, "value", None), str)
