@@ -63,29 +63,22 @@ def element_of(value: Value, taken: int | None = 1) -> Instance:
     return sized(like(value, UNKNOWN), left, MAYBE) if is_array(value) else like(value, UNKNOWN)
 
 
-def taken_by(node: ast.expr, index: Value) -> int | None:
-    """Return how many dimensions an index takes away, fewer than none where it adds some; None where that isn't known."""
-    nodes = node.elts if isinstance(node, ast.Tuple) else [node]
-    values = list(index.values()) if isinstance(node, ast.Tuple) and isinstance(index, Items) else [index]
-    if len(nodes) != len(values):
-        return None
-    taken = [_taken(one, value) for one, value in zip(nodes, values, strict=True)]
-    return sum(one for one in taken if one is not None) if None not in taken else None
+def part_by(value: Value, node: ast.expr, index: Value) -> Instance:
+    """Return the part of a tensor or an array that an index leaves, as it is written and what it is."""
+    values = list(index.values()) if isinstance(index, Items) and index.kind == "tuple" and not index.open else [index]
+    nodes = node.elts if isinstance(node, ast.Tuple) else [node] * len(values)
+    taken = [_taken(one, of_one) for one, of_one in zip(nodes, values, strict=True)] if len(nodes) == len(values) else [None]
+    part = element_of(value, None if None in taken else sum(one or 0 for one in taken))
+    is_text = isinstance(index, Known) and isinstance(index.value, str)
+    if is_text or any(isinstance(one, ast.Slice) for one in nodes) or any(is_tensor(one) or dimensions_of(one) for one in values):
+        part.slots[ZERO] = Known(False)
+    return part
 
 
 def _taken(node: ast.expr, index: Value) -> int | None:
+    """Return how many dimensions an index takes away; None where that isn't known."""
     if isinstance(node, ast.Slice):
         return 0
     if isinstance(index, Known) and (index.value is None or index.value is Ellipsis):
         return -1 if index.value is None else 0
-    is_whole = index is NUMBER or (isinstance(index, Known) and isinstance(index.value, int) and not isinstance(index.value, bool))
-    return 1 if is_whole or (is_array(index) and dimensions_of(index) == 0) else None
-
-
-def keeps_some(node: ast.expr, index: Value) -> bool:
-    """Return whether what an index leaves has dimensions for sure: it has a slice, or is a tensor, a list or an array with some."""
-    nodes = node.elts if isinstance(node, ast.Tuple) else [node]
-    is_list = (isinstance(index, Items) and not isinstance(node, ast.Tuple) and index.kind == "list") or bool(
-        is_array(index) and dimensions_of(index)
-    )
-    return is_list or is_tensor(index) or any(isinstance(one, ast.Slice) for one in nodes) or isinstance(getattr(index, "value", None), str)
+    return None if (isinstance(index, Known) and isinstance(index.value, (bool, str))) or dimensions_of(index) != 0 else 1

@@ -5,12 +5,12 @@ from __future__ import annotations
 import ast
 
 from mpslint.facts.values import RAISED, UNKNOWN, Instance, Known, OneOf, Value, alternatives_of
-from mpslint.tensors.dimensions import element_of, keeps_some, size_computed, taken_by
+from mpslint.tensors.dimensions import part_by, size_computed
 from mpslint.tensors.dtypes import result_dtype, typed_operand
 from mpslint.tensors.graphs import computed
 from mpslint.tensors.kinds import load_kinds
 from mpslint.tensors.loaders import held_at
-from mpslint.tensors.meet import Met, meet, met, note_use, on_cpu, shared_place, wide
+from mpslint.tensors.meet import meet, met, note_use, on_cpu, shared_place, wide
 from mpslint.tensors.state import default_dtype, is_without_graph
 from mpslint.tensors.traits import (
     APART,
@@ -20,7 +20,6 @@ from mpslint.tensors.traits import (
     MAYBE,
     NUMBER,
     PLACE,
-    ZERO,
     Machine,
     is_array,
     is_number,
@@ -78,12 +77,11 @@ def binary(
     if in_place:
         dtype = joined_trait(left, DTYPE)
     graph = computed(Known(False) if is_test or is_without_graph(m) else graph_of(operands), sides)
-    numbers = [Met(array, None, UNKNOWN, joined_zero(array)) for array in arrays]
-    zero = UNKNOWN if isinstance(op, ast.MatMult) else zero_of([*operands, *numbers])
+    zero = UNKNOWN if isinstance(op, ast.MatMult) else Known(False) if arrays else zero_of(operands)
     note_use(m, place)
     made = typed(Instance(""), kind, place=place, dtype=dtype, graph=graph, zero=zero)
-    if kind != kinds.tensor and not isinstance(op, ast.MatMult):
-        size_computed(made, sides)
+    if kind != kinds.tensor:
+        size_computed(made, sides if not isinstance(op, ast.MatMult) else [UNKNOWN])
     if kind == kinds.tensor and not is_test:
         wide(m, node, made, dtype, place, "cast")
     return made
@@ -114,9 +112,7 @@ def item(m: Machine, node: ast.Subscript, base: Value, index: Value) -> Value | 
     if not (is_tensor(base) or is_array(base)):
         return None
     _meet_index(m, node, (node.value, node.slice), base, index)
-    part = element_of(base, taken_by(node.slice, index))
-    if keeps_some(node.slice, index):
-        part.slots[ZERO] = Known(False)
+    part = part_by(base, node.slice, index)
     if is_tensor(part) and _leaves_out(node.slice):
         part.slots[LAYOUT] = APART
     return part

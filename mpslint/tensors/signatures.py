@@ -69,8 +69,8 @@ class Signature:
     """Whether what it gives carries the graph of its operands."""
     zero: str = ""
     """When the result has no dimensions: `always`, `never`, `same` (as the first tensor given), `all` (where none has any), `unless NAME`
-    is given or `keepdim` is true, `all unless NAME`, `reduced` (by a loss, unless its argument `reduction` is "none"); '' where that
-    isn't known."""
+    is given or `keepdim` is true, `all unless NAME`, `reduced` (by a loss, unless its argument `reduction` is "none"), `maybe` (an
+    array may be a scalar); '' where that isn't known."""
     size: str = ""
     """What says how many dimensions an array that it gives has: a parameter that is its size, or the number itself."""
     in_place: bool = False

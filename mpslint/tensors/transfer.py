@@ -276,6 +276,8 @@ def _zero(signature: Signature, given: GivenByName, operands: list[Met]) -> Valu
         return Known(True) if not said.strip() else zero_of(operands)
     if said in ("always", "never"):
         return Known(said == "always")
+    if said == "maybe":
+        return MAYBE
     if said == "reduced":
         reduction = given.value("reduction")
         return Known(True) if reduction is None else Known(reduction.value != "none") if isinstance(reduction, Known) else UNKNOWN
@@ -295,7 +297,7 @@ def _size(signature: Signature, given: GivenByName, made: Instance) -> None:
     elif given.value(signature.size) is not None:
         sized(made, size_argument([one.value for one in given.all([signature.size])]), MAYBE)
     elif said.strip() == "all":
-        size_computed(made, [one.value for one in given.all(signature.operands)])
+        size_computed(made, [one.value for one in given.all(signature.operands) if not is_none(one.value)])
     elif said == "same" and (dimensions := dimensions_of(first)) is not None:
         sized(made, dimensions, UNKNOWN)
     elif unless and given.value(unless) is not None:

@@ -33,7 +33,7 @@ DTYPES = {
     "complex128",
 }
 WORDS = {"", "same", "float", "inexact", "widened", "widest", "first", "data", "array", "number", "real", "complex"}
-ZERO = {"", "always", "never", "same", "all", "reduced"}
+ZERO = {"", "always", "maybe", "never", "same", "all", "reduced"}
 
 
 def dtypes_of(said: Any) -> Iterator[str]:
