@@ -123,14 +123,15 @@ def _gives_up(guarded: ast.Try, node: ast.AST, evidence: Evidence) -> bool:
     given = [one.value for one in done if isinstance(one, (ast.Assign, ast.Return))]
     answers = any(isinstance(one, ast.Constant) and isinstance(one.value, (bool, str)) for one in given)
     gives = any(isinstance(one, ast.Return) and ast.unparse(one) not in ("return", "return None") for one in handled)
-    moves = any(isinstance(one, ast.Attribute) and one.attr in load_kinds().moves for one in handled)
+    called = [one.func for one in handled if isinstance(one, ast.Call)]
+    moves = any(isinstance(one, ast.Attribute) and one.attr in load_kinds().moves for one in called)
     renewed = {name for one in done for name in bound_by(one)}.intersection(name for one in handled for name in bound_by(one))
-    if answers or gives or moves or renewed or any(not handled.isdisjoint(one.context.calls) for one in evidence.facts.calls):
+    if gives or moves or renewed or any(not handled.isdisjoint(one.context.calls) for one in evidence.facts.calls):
         return False
-    if all(isinstance(handler.body[-1], (ast.Continue, ast.Break, ast.Return, ast.Raise)) for handler in guarded.handlers):
-        return True
     if any(not done.isdisjoint((one.node, *one.context.calls)) for one in evidence.calls_of_method.get("backward", ())):
         return True
+    if answers or all(isinstance(handler.body[-1], (ast.Continue, ast.Break, ast.Return, ast.Raise)) for handler in guarded.handlers):
+        return not answers
     made = {name for one in walk(evidence.above(node, (ast.stmt,)) or node) for name in bound_by(one)}
     used = (argument for one in done if isinstance(one, ast.Call) for argument in (*one.args, *one.keywords))
     return any(one is node or (isinstance(one, ast.Name) and one.id in made) for argument in used for one in walk(argument))

@@ -62,7 +62,7 @@ for _ in range(10):
 """
 
 
-@pytest.mark.parametrize("handler", ["print('skip', error)", "continue", "pass"])
+@pytest.mark.parametrize("handler", ["print('skip', error)", "continue", "torch.cuda.empty_cache()"])
 def test_work_that_a_handler_gives_up_moves_with_the_model(handler: str) -> None:
     """A fix of the model alone would give a run that trains nothing and ends well."""
     text = TRAINED_IN_A_TRY.format(handler=handler)
