@@ -88,6 +88,7 @@ def call_function(
     is_told = not is_open and len(constants) == len(positional) + len(keywords) and (function.born,) not in m.kept
     if isinstance(before, Unknown) or not is_told:
         result: Value = UNKNOWN
+        m.store.write(m.kept, (function.born,), UNKNOWN)  # from here on it may have run for any arguments
         with m.perhaps():
             result = _walk(m, function, positional, keywords, is_open, node, is_called)
         m.store.lose(result)
