@@ -33,7 +33,7 @@ from mpslint.program.comprehensions import comprehension
 from mpslint.program.exits import Raised, may_raise
 from mpslint.program.lists import bounds_of, iterated
 from mpslint.program.machine import Walker
-from mpslint.program.narrowing import narrow
+from mpslint.program.narrowing import narrowing
 from mpslint.program.operators import combine, compare, formatted, is_hashable, is_one_index, note_division, own_operator, united, with_more
 from mpslint.tensors import operations
 
@@ -235,10 +235,11 @@ def _conditional(m: Walker, node: ast.IfExp) -> Value:
     test = m.value(node.test)
     answer = m.truth(test)
     if answer is None:
+        narrowed = narrowing(m, node.test)
         with m.guarded(node.test, True):
-            first, its_writes = m.branch(node.body, lambda: narrow(m, node.test, True))
+            first, its_writes = m.branch(node.body, narrowed(True))
         with m.guarded(node.test, False):
-            second, other_writes = m.branch(node.orelse, lambda: narrow(m, node.test, False))
+            second, other_writes = m.branch(node.orelse, narrowed(False))
         if its_writes is None and other_writes is None:
             m.is_dead = True
             return UNKNOWN

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 from mpslint.facts.values import UNKNOWN, Guard, Known, Value, is_weak
 from mpslint.program import choices, implicit
 from mpslint.program.exits import cut, marks
 from mpslint.program.machine import Walker
-from mpslint.program.narrowing import narrow
+from mpslint.program.narrowing import narrowing
 from mpslint.program.store import Writes
 from mpslint.program.walk import walk
 
@@ -85,12 +86,13 @@ def _branches(m: Walker, node: ast.If) -> list[tuple[bool, Writes]]:
     before = m.context
     try:
         while True:
+            narrowed = narrowing(m, node.test)
             with m.guarded(node.test, True):
-                paths.append(_path(m, lambda node=node: _as_tested(m, node.test, True, node.body)))  # type: ignore[misc]
+                paths.append(_path(m, node.body, narrowed(True)))
             m.context = m.context.changed(guards=(*m.context.guards, Guard(node.test, False)))
             following = node.orelse[0] if len(node.orelse) == 1 else None
             if not isinstance(following, ast.If):
-                paths.append(_path(m, lambda node=node: _as_tested(m, node.test, False, node.orelse)))  # type: ignore[misc]
+                paths.append(_path(m, node.orelse, narrowed(False)))
                 return paths
             m.steps += 1
             m.store.begin()
@@ -109,16 +111,12 @@ def _branches(m: Walker, node: ast.If) -> list[tuple[bool, Writes]]:
         m.context = before
 
 
-def _as_tested(m: Walker, test: ast.expr, taken: bool, body: list[ast.stmt]) -> bool:
-    narrow(m, test, taken)
-    return m.execute_block(m, body)
-
-
-def _path(m: Walker, walk_it: Callable[[], bool]) -> tuple[bool, Writes]:
-    """Walk something as a path of its own; return whether it leaves, and what it wrote, which is undone."""
+def _path(m: Walker, body: Sequence[ast.stmt], within: AbstractContextManager[None]) -> tuple[bool, Writes]:
+    """Walk a block as a path of its own, within what holds there; return whether it leaves, and what it wrote, which is undone."""
     m.store.begin()
     try:
-        leaves = walk_it()
+        with within:
+            leaves = m.execute_block(m, body)
     finally:
         writes = m.store.undo()
     return leaves, writes

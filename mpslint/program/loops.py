@@ -18,8 +18,10 @@ from mpslint.facts.values import (
     Known,
     Mapping,
     Names,
+    OneOf,
     Unknown,
     Value,
+    alternatives_of,
     count_made,
     is_trait,
     is_weak,
@@ -359,6 +361,8 @@ def _wider(state: Writes, changed: Writes, new: Set[object], begun: int) -> Writ
                 continue
             if isinstance(old, DictEntry) and isinstance(old.value, Unknown):
                 continue
+            if isinstance(old, OneOf) and isinstance(value, VALUES) and set(map(id, alternatives_of(value))) <= set(map(id, old.values)):
+                continue  # a test left some of them
             if isinstance(old, VALUES) and isinstance(value, VALUES) and (is_trait(key) or has_traits(old) or has_traits(value)):
                 if not covers(old, value):
                     found[at] = (place, key, join(old, value))

@@ -213,15 +213,15 @@ class Walker:
             may_raise(self)
         return value
 
-    def branch(self, node: ast.expr, begin: Callable[[], None] = lambda: None) -> tuple[Value, Writes | None]:
+    def branch(self, node: ast.expr, within: contextlib.AbstractContextManager[None] | None = None) -> tuple[Value, Writes | None]:
         """Return what an expression is that may not be evaluated at all, and what it then writes; None where it certainly raises.
 
-        `begin` writes what holds where it is.
+        `within` is what holds while it is evaluated.
         """
         self.store.begin()
         try:
-            begin()
-            value = self.value(node)
+            with within or contextlib.nullcontext():
+                value = self.value(node)
         finally:
             writes = self.store.undo()
         is_dead, self.is_dead = self.is_dead, False

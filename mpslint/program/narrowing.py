@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 
 from mpslint.facts.joined import join_all
 from mpslint.facts.values import UNKNOWN, Instance, Known, OneOf, Value, is_weak
@@ -14,19 +16,34 @@ from mpslint.tensors.kinds import load_kinds
 from mpslint.tensors.traits import PLACE, typed
 
 
-def narrow(m: Walker, test: ast.expr, taken: bool) -> None:
-    """Write to the one name of an undecided test that may have several values what it is where the test comes out as `taken`."""
+def narrowing(m: Walker, test: ast.expr) -> Callable[[bool], AbstractContextManager[None]]:
+    """Return what makes the one name of an undecided test that may have several values, while a branch is walked, what it is there.
+
+    Behind the branch it is what it was, unless the branch gave it another value.
+    """
     found = []
     for name in {one.id for one in walk(test) if isinstance(one, ast.Name)}:
         slots = m.home_of(name).slots
         if len(values := _alternatives(slots.get(name))) > 1:
             found.append((slots, name, values))
     if len(found) != 1:
-        return
+        return lambda _: contextlib.nullcontext()
     (slots, name, values) = found[0]
-    left = [one for one in values if _answer(m, slots, name, one, test) is not (not taken)]
-    if 0 < len(left) < len(values):
-        m.store.write(slots, name, join_all(left))
+    before = slots[name]
+    answers = [_answer(m, slots, name, one, test) for one in values]
+
+    @contextlib.contextmanager
+    def narrowed(taken: bool) -> Iterator[None]:
+        left = [one for one, answer in zip(values, answers, strict=True) if answer is not (not taken)]
+        is_fewer = 0 < len(left) < len(values)
+        there = join_all(left) if is_fewer else before
+        if is_fewer:
+            m.store.write(slots, name, there)
+        yield
+        if is_fewer and slots.get(name) is there:
+            m.store.write(slots, name, before)
+
+    return narrowed
 
 
 def _alternatives(value: Value | None) -> Sequence[Value]:
@@ -39,14 +56,15 @@ def _alternatives(value: Value | None) -> Sequence[Value]:
 
 
 def _answer(m: Walker, slots: dict[str, Value], name: str, value: Value, test: ast.expr) -> bool | None:
-    """Return how a test comes out where a name has a value, None where that isn't known."""
+    """Return how a test comes out where a name has a value; None where that isn't known, or where it writes something each time."""
     before, is_silent, start = marks(m), m.is_silent, m.steps
     m.is_silent = True
     m.store.begin()
     try:
         m.store.write(slots, name, value)
         answer = m.value(test)
-        return m.truth(answer) if isinstance(answer, Known) and not is_weak(answer) and not m.is_dead else None
+        is_told = isinstance(answer, Known) and not is_weak(answer) and not m.is_dead and len(m.store.journals[-1]) == 1
+        return m.truth(answer) if is_told else None
     except Raised:
         return None
     finally:
