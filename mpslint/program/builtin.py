@@ -163,9 +163,9 @@ def _isinstance(value: Value, asked: Value, node: ast.Call) -> Value:
     if isinstance(value, OneOf):
         return join_all([_isinstance(one, asked, node) for one in value.values])
     kinds = asked.values() if isinstance(asked, Items) and not asked.open else [asked]
-    if kinds and all(isinstance(kind, Symbol) and kind.name in load_kinds().tensors for kind in kinds):
-        is_one = asked_for_tensor(value)
-        return UNKNOWN if is_one is None else Known(is_one, node)
+    of_tensors = [isinstance(kind, Symbol) and kind.name in load_kinds().tensors for kind in kinds]
+    if any(of_tensors) and (is_one := asked_for_tensor(value)) is not None and (is_one or all(of_tensors)):
+        return Known(is_one, node)
     if isinstance(value, Instance) and value.cls is not None and all(isinstance(kind, Class) for kind in kinds):
         lineage = value.cls.lineage()
         return UNKNOWN if value.cls.lookup(BASES) is not None else Known(any(kind is one for kind in kinds for one in lineage), node)

@@ -185,4 +185,5 @@ PROGRAMS = {
     "a batch whose arrays are moved": "net = nn.Linear(4, 2).to(dev)\nbatch = {'x': torch.zeros(3, 4), 'y': np.zeros(2)}\nbatch = {k: v.to(dev) if not isinstance(v, torch.Tensor) else v for k, v in {'x': batch['x']}.items()}\nnet(batch['x'])\n",
     "samples that are moved where they are tensors": "net = nn.Linear(4, 2).to(dev)\nfor x in [torch.zeros(3, 4), None]:\n    if torch.is_tensor(x):\n        x = x.to(dev)\n        net(x)\n",
     "what has a method is moved": "net = nn.Linear(4, 2).to(dev)\nitems = [v.to(dev) if hasattr(v, 'to') else v for v in (torch.zeros(3, 4), 2)]\nnet(items[0])\n",
+    "what is a tensor or a list is moved": "net = nn.Linear(4, 2).to(dev)\nx = torch.zeros(3, 4)\nx = x.to(dev) if isinstance(x, (list, torch.Tensor)) else x\nnet(x)\n",
 }
