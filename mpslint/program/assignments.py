@@ -365,7 +365,7 @@ def delete_attribute(m: Walker, receiver: Value, name: str) -> None:
     elif isinstance(receiver, (Instance, Class)):
         if name not in receiver.slots and isinstance(receiver, Instance) and receiver.cls is not None and is_whole_class(receiver.cls):
             raise Raised("AttributeError")
-        if receiver.slots.get(name) is MAYBE:
+        if receiver.slots.get(name, MAYBE) is MAYBE:
             may_raise(m)
         effects.change_given(m, receiver, name)
         m.store.delete(receiver.slots, name)
