@@ -6,16 +6,28 @@ const worker = new Worker("worker.js", { type: "module" });
 let opened = null; // {name, bytes} of a file; null for the text of the box
 let asked = 0;
 let last = null;
-let waiting;
+let waiting = null;
 
 worker.onmessage = ({ data }) => {
   if ("ready" in data) {
-    $("status").textContent = data.ready ? "Ready." : `Python couldn't start: ${data.problem}`;
-    if (data.ready) keep();
-    else asked = -1;
-  } else if (data.id === asked) show(data);
+    if (!data.ready) return fail(data.problem);
+    $("status").textContent = "Ready.";
+    keep();
+  } else if (data.id === asked) {
+    show(data);
+    busy(waiting !== null);
+  }
 };
-worker.onerror = (event) => ($("status").textContent = `Python couldn't start: ${event.message ?? "the browser refused a module worker"}`);
+worker.onerror = (event) => fail(event.message ?? "the browser refused a module worker");
+
+function fail(problem) {
+  $("status").textContent = `Python couldn't start: ${problem}`;
+  asked = -1;
+  busy(false);
+}
+
+/** Say, to a screen reader too, whether what is shown is yet to be replaced. */
+const busy = (is) => $("results").setAttribute("aria-busy", is);
 
 /** The file to check: what was opened, else the text, which is a notebook if it is JSON with cells. */
 function current() {
@@ -39,6 +51,7 @@ function ask() {
   const file = current();
   if (asked < 0) return;
   asked += 1;
+  busy(Boolean(file));
   if (!file) return void ($("results").hidden = true);
   if (!$("status").textContent.startsWith("Loading")) $("status").textContent = "Checking.";
   worker.postMessage({ id: asked, ...file, target: target(), unsafe: $("unsafe").checked });
@@ -46,7 +59,11 @@ function ask() {
 
 function later() {
   clearTimeout(waiting);
-  waiting = setTimeout(ask, PAUSE);
+  busy(asked >= 0);
+  waiting = setTimeout(() => {
+    waiting = null;
+    ask();
+  }, PAUSE);
 }
 
 function open(name, bytes) {
@@ -179,7 +196,13 @@ function drawFix(fixed) {
   $("copy").onclick = () => navigator.clipboard.writeText(new TextDecoder().decode(bytes));
 }
 
-const read = async (file) => open(file.name, new Uint8Array(await file.arrayBuffer()));
+async function read(file) {
+  clearTimeout(waiting);
+  waiting = null;
+  if (asked >= 0) asked += 1; // an answer about what was open before comes too late
+  busy(asked >= 0);
+  open(file.name, new Uint8Array(await file.arrayBuffer()));
+}
 $("open").onchange = (event) => event.target.files[0] && read(event.target.files[0]).then(() => (event.target.value = ""));
 $("close").onclick = close;
 $("source").oninput = () => {

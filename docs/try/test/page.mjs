@@ -13,12 +13,11 @@ context.on("request", (request) => requests.push(`${request.method()} ${request.
 page.on("console", (message) => message.type() === "error" && messages.push(message.text()));
 page.on("pageerror", (error) => messages.push(String(error)));
 
-const checked = /Checked in|Nothing|not |can't|couldn't|unknown|:/;
+const answered = () => page.waitForSelector('#results[aria-busy="false"]', { state: "attached", timeout: 60000 });
 async function shown(action) {
   const begin = performance.now();
-  await page.evaluate(() => (document.getElementById("status").textContent = "waiting"));
   await action();
-  await page.waitForFunction((text) => new RegExp(text).test(document.getElementById("status").textContent), checked.source, { timeout: 60000 });
+  await answered();
   const milliseconds = performance.now() - begin;
   const findings = await page.$$eval(".finding[data-rule]", (all) => all.map(({ dataset: d }) => [d.rule, d.cell ? Number(d.cell) : null, Number(d.line), Number(d.column)]));
   let fixed = null;
@@ -38,6 +37,7 @@ for (const { file, target = {}, unsafe = false, picture } of files) {
   await page.selectOption("[name=chip]", target.chip ?? "");
   await page.fill("[name=torch]", target.torch ?? "");
   await page.setChecked("#unsafe", unsafe);
+  if (results.length) await answered(); // of the file before, for this Target
   const result = await shown(() => page.setInputFiles("#open", file));
   if (!results.length) result.cold = performance.now() - begin;
   if (picture) await page.screenshot({ path: path.join(output, picture), fullPage: true });
