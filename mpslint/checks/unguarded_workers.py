@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -14,7 +15,7 @@ from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
 from mpslint.source.document import Kind
 
-CELL = r"(?m)^# ?%%"
+CELL = re.compile(r"^# ?%%", re.MULTILINE)
 """The head of a cell: such a script is run cell by cell, as a notebook is."""
 
 
@@ -24,7 +25,7 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
     Options: `trainers`, methods (globs) that go through the loaders among their arguments; `makers`, for each of them the method by which
     an argument of a class of the program makes the loader.
     """
-    if evidence.document.kind is not Kind.PYTHON or evidence.document.mentions(CELL):
+    if evidence.document.kind is not Kind.PYTHON or CELL.search(evidence.document.text):
         return
     makers: list[ast.AST] = []
     loops = ((iterated, context) for _, iterated, context in evidence.facts.loops)

@@ -18,7 +18,7 @@ from mpslint.facts.values import Call, Context, Known
 from mpslint.rule.check import check_module
 from mpslint.rule.comparisons import call_holds, combined, compare_all, fits_any, setting_holds
 from mpslint.rule.events import call_of, events_for
-from mpslint.rule.guards import is_caught_beside, is_guarded, on_every_way
+from mpslint.rule.guards import is_caught_beside, is_certain, is_guarded, on_every_way
 from mpslint.rule.rule import Condition, Rule
 from mpslint.rule.trained import is_trained_as
 from mpslint.rule.ways import is_reached, makes_another
@@ -338,17 +338,11 @@ def _holds(condition: Condition, match: Match, evidence: Evidence) -> bool:
         return evidence.is_program is (condition.names[0].lower() == "true")
     if subject == "runs_on":
         return any(evidence.runs_on(name) for name in condition.names)
-    if subject == "mentions" and condition.options.get("earlier"):
-        part = evidence.document.part_at(match.span.start)
-        above = evidence.document.text[part.span.start if evidence.document.parts else 0 : match.span.start]
-        is_called_later = match.context is not None and bool(match.context.functions)
-        return is_called_later or any(re.search(name, above) for name in condition.names)
-    if subject == "mentions":
-        if not condition.options.get("later"):
-            is_whole = evidence.whole is None or condition.options.get("in_run")
-            document = evidence.document if is_whole else evidence.document.part_at(match.span.start).document
-            return any(map(document.mentions, condition.names))
-        return any(_last_mention(name, evidence) >= match.span.end for name in condition.names)
+    if subject == "certain":
+        return is_certain(match.context) is (condition.names[0].lower() == "true")
+    if subject == "uses":
+        names = evidence.around(match.span).names_used
+        return any(name in names or fnmatch.filter(names, name) for name in condition.names)
     if subject == "chip":
         return any(evidence.target.chip.lower().startswith(name.lower()) for name in condition.names)
     if subject == "versions":
@@ -357,10 +351,12 @@ def _holds(condition: Condition, match: Match, evidence: Evidence) -> bool:
         return match.plan is not None and any(name in match.plan.roles for name in condition.names)
     if subject == "handler" and isinstance(match.node, ast.ExceptHandler):
         return is_caught_beside(condition.names, match.node, evidence)
-    key = "any", id(condition)  # it asks about the file, not about the place
+    is_later = bool(condition.options.get("later"))
+    key = "last", id(condition)  # it asks about the file, not about the place
     if key not in evidence.memo:
-        evidence.memo[key] = any(True for _ in _candidates(condition, evidence))
-    return bool(evidence.memo[key])
+        starts = (one.span.start for one in _candidates(condition, evidence))
+        evidence.memo[key] = max(starts, default=-1) if is_later else next(starts, -1)
+    return bool(evidence.memo[key] >= (match.span.end if is_later else 0))
 
 
 def _calls_instead(condition: Condition, match: Match, evidence: Evidence) -> bool:
@@ -368,14 +364,6 @@ def _calls_instead(condition: Condition, match: Match, evidence: Evidence) -> bo
     made = [call.result for call in match.plan.calls.get(condition.of, ())] if match.plan is not None else []
     calls = (call for name in condition.or_calls for call in evidence.calls_of_method.get(name, ()))
     return any(call.receiver is one for call in calls for one in made if one is not None)
-
-
-def _last_mention(pattern: str, evidence: Evidence) -> int:
-    """Return where the last place begins that a pattern matches in the file, -1 without one: looked for once, however many ask."""
-    if ("mention", pattern) not in evidence.memo:
-        found = [found.start() for found in re.finditer(pattern, evidence.document.text)]
-        evidence.memo["mention", pattern] = found[-1] if found else -1
-    return int(evidence.memo["mention", pattern])
 
 
 def _holds_for(name: str, condition: Condition, match: Match) -> bool:

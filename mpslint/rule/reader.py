@@ -13,14 +13,14 @@ The vocabulary of `when` and `unless` is closed. Each condition is a mapping wit
     {environment: PYTORCH_MPS_FOO}                    an environment variable that is set
     {handler: torch.cuda.OutOfMemoryError}            an `except` clause
     {import: xformers}                                an import
-    {role: trainer}  {trains: true}  {mentions: mps}  about the whole file
+    {role: trainer}  {trains: true}                   about the whole file
+    {uses: [mps, "*gpu*"]}                           a name, an attribute, an argument, or a text that the code has
     {asks: torch.backends.mps.is_available}           a conditional of the program is decided by the answer
     {trained: true}                                   a Trainer or an optimizer gets the model whose weights have the dtype of the setting
     {chooses_device: true}                            a Trainer or the like of the file moves the model to the Mac's GPU by itself
     {chip: [m1, m2]}                                  which Mac the Target is
-    {mentions: mps, options: {later: true}}           about the file below the place that the first of `when` finds
-    {mentions: mps, options: {earlier: true}}         about the file above that place, true in a function, which runs whenever it is called
-    {mentions: mps, options: {in_run: true}}          about all files of the run
+    {import: lightning, options: {later: true}}       below the place that the first of `when` finds
+    {certain: false}                                  it may well be that the program never reaches the place
     {program: true}                                   it is started by itself, not imported
     {runs_on: mps}                                    something of the file is put there, a Trainer does it, or a parameter `device`
                                                       of a function that nothing reaches may be it
@@ -30,7 +30,7 @@ The vocabulary of `when` and `unless` is closed. Each condition is a mapping wit
 All conditions of `when` must hold, and none of `unless`; the first of `when` is where the finding is placed. `at: origin` places it
 where the value was decided instead (`device = "cuda"` rather than each `.to(device)`), `once: true` reports the first place of a file
 only, `once: run` the first one of all files of a check, `once: plan` the first one of a training run, which names the others, and
-`unless_guarded` is a regular expression: a place under an undecided test that it matches is left alone.
+`unless_guarded` names topics of `rules/topics.yaml`: a place under an undecided test about one of them is left alone.
 `unless_in_run` is a condition: a run in which it holds of a place takes back what the file by itself gives there.
 `certain: true` leaves alone every place that the file may well never reach: under an undecided test, in a `try`
 that catches, in a function that nothing calls; with `certain: [ImportError]` a `try` has to catch that. With `certain: called` an undecided
@@ -60,6 +60,7 @@ from typing import Any
 
 from mpslint.core.behaviours import load_behaviours
 from mpslint.core.finding import RuleError, Safety, Severity
+from mpslint.core.knowledge import read_yaml, rules_folder
 from mpslint.core.record import record
 from mpslint.core.versions import VersionRange
 from mpslint.rule.rule import CALLED, Condition, Example, FixRecipe, Outcome, Rule
@@ -84,7 +85,8 @@ SUBJECTS = (
     "trained",
     "asks",
     "chooses_device",
-    "mentions",
+    "uses",
+    "certain",
     "chip",
     "check",
     "event",
@@ -129,6 +131,15 @@ class RuleReader:
                 hint = closest(key, allowed) or f"; known keys: {', '.join(sorted(allowed))}"
                 raise self.fail(f"{where}: unknown key {key!r}{hint}")
 
+    def words(self, topics: str | list[str]) -> re.Pattern[str]:
+        """Return what finds a word of some topics in a test."""
+        known: Mapping[str, list[str]] = read_yaml(rules_folder() / "topics.yaml")
+        named = [topics] if isinstance(topics, str) else topics
+        for name in named:
+            if name not in known:
+                raise self.fail(f"unless_guarded: unknown topic {name!r}{closest(name, known) or '; known topics: ' + ', '.join(known)}")
+        return re.compile("|".join(re.escape(word) for name in named for word in known[name]), re.IGNORECASE)
+
     def rule(self, data: Mapping[str, Any]) -> Rule:
         """Return the Rule."""
         self.only(data, _RULE_KEYS, "rule")
@@ -145,7 +156,7 @@ class RuleReader:
             data["title"],
             self.conditions(data["when"], "when"),
             self.conditions(data.get("unless", []), "unless"),
-            re.compile(data["unless_guarded"], re.IGNORECASE) if "unless_guarded" in data else None,
+            self.words(data["unless_guarded"]) if "unless_guarded" in data else None,
             self.conditions(data.get("unless_in_run", []), "unless_in_run"),
             self.place(data.get("at", "setting")),
             data.get("once", False) in (True, "run"),

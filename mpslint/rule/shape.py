@@ -22,7 +22,7 @@ TEXT = (str,)
 NUMBER = (int, float)
 NAMES = (str, list)
 _TYPES: Mapping[str, tuple[type, ...]] = {
-    **dict.fromkeys(("id", "name", "title", "why", "at", "unless_guarded", "severity", "message", "safety", "summary", "advice"), TEXT),
+    **dict.fromkeys(("id", "name", "title", "why", "at", "severity", "message", "safety", "summary", "advice"), TEXT),
     **dict.fromkeys(
         ("reason", "compute", "rewrite", "replace", "rename_argument", "bad", "good", "ok", "file", "receiver", "of", "before", "is_a"),
         TEXT,
@@ -36,10 +36,8 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
         (bool,),
     ),
     **dict.fromkeys(("written", "missing", "direct", "settled", "trains", "trained", "chooses_device", "program"), (bool,)),
-    **dict.fromkeys(
-        ("setting", "product", "ratio", "call", "method", "environment", "handler", "import", "role", "mentions", "asks"), NAMES
-    ),
-    **dict.fromkeys(("chip", "runs_on", "plan", "roles", "styles", "imports", "does", "or_calls"), NAMES),
+    **dict.fromkeys(("setting", "product", "ratio", "call", "method", "environment", "handler", "import", "role", "uses", "asks"), NAMES),
+    **dict.fromkeys(("unless_guarded", "chip", "runs_on", "plan", "roles", "styles", "imports", "does", "or_calls"), NAMES),
     **dict.fromkeys(("at_least", "at_most", "above", "below"), NUMBER),
     **dict.fromkeys(("examples", "sources", "positional", "outside"), (list,)),
     **dict.fromkeys(("options", "target", "set", "argument", "statement", "arguments"), (dict,)),
@@ -54,7 +52,7 @@ _LISTS_OF_TEXT = frozenset([key for key, types in _TYPES.items() if types == NAM
 _MAPPINGS = ("when", "unless", "unless_in_run", "outcomes", "fix", "examples")
 """Keys that hold a mapping, or several, with keys of their own."""
 _FUNCTIONS = {"check": "find", "compute": "values", "rewrite": "rewrite"}
-_PATTERNS = ("unless_guarded", "matches", "mentions", "holds")
+_PATTERNS = ("matches", "holds")
 _WORDS = {str: "text", int: "a number", float: "a number", bool: "true or false", list: "a list", dict: "a mapping"}
 
 

@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from mpslint.core.finding import Edit, Finding, Fix, Safety, Span
-from mpslint.source.document import Document
-
-if TYPE_CHECKING:  # what asks for no rule loads none
-    from mpslint.rule.rule import Rule
 
 PlaceOfRule: TypeAlias = tuple[str, str, Span]
 """A file by its absolute path, a rule, and the place in that file."""
@@ -42,11 +38,6 @@ def with_runs(finding: Finding, same: Sequence[Finding], as_one: Set[str]) -> Fi
     if not same:
         return finding
     return replace(finding, severity=severity, message=message, entries=entries, related=tuple(related.values()), fix=fix)
-
-
-def leaves_alone(rule: Rule, run: Document) -> bool:
-    """Return whether a rule finds nothing in a run because of what one of its files mentions."""
-    return any(one.subject == "mentions" and not one.options and any(map(run.mentions, one.names)) for one in rule.unless)
 
 
 DONE_ELSEWHERE = ", unless another file of the run already does it"

@@ -25,7 +25,6 @@ from mpslint.session.agreement import (
     each_once,
     fixed_as_one,
     from_one_end,
-    leaves_alone,
     left_to_reader,
     with_runs,
 )
@@ -177,8 +176,6 @@ class Runs:
     """What is found in a script that nothing but itself starts."""
     visits: dict[str, list[Visit]] = field(default_factory=dict)
     """What launch lines led through, by script."""
-    spoken: dict[str, set[str]] = field(default_factory=dict)
-    """Rules that runs leave alone over what one of their files mentions, by the path of each file that these runs read."""
     reached: set[str] = field(default_factory=set)
     """Files that are read by the run of another one."""
     left_out: dict[Entry, tuple[str, ...]] = field(default_factory=dict)
@@ -201,7 +198,7 @@ class Runs:
         for path in {*changed, *self.changed}:
             if changed.get(path) is not self.changed.get(path):
                 self.project.renew(path)
-        self.changed, self.findings, self.beyond, self.runs, self.left_out, self.tied, self.spoken = changed, {}, {}, {}, {}, [], {}
+        self.changed, self.findings, self.beyond, self.runs, self.left_out, self.tied = changed, {}, {}, {}, {}, []
         self.reached = set()
         self.ruled_out, self.visits, self.by_default = set(), {}, {}
         if not self.project.next_line > 1:
@@ -268,9 +265,6 @@ class Runs:
         self.ruled_out |= walked.ruled_out
         self.reached.update(run.parts.keys() - {start.script})
         said = {one.rule for found in walked.findings.values() for one in found}
-        spoken = {rule.id for rule in rules if rule.as_one and leaves_alone(rule, run.document)}
-        for path in run.parts if spoken else ():
-            self.spoken.setdefault(path, set()).update(spoken)
         as_one = {rule.id for rule in rules if rule.id in said and rule.as_one}
         self.tied.append({(path, one.rule, one.span) for path, found in walked.findings.items() for one in found if one.rule in as_one})
         for path, found in walked.findings.items():
@@ -332,10 +326,9 @@ class Runs:
         # By itself a script speaks of options that no line gives.
         alone_now = [one for one in alone_now if (one.rule, one.span) in same or not any(one.span in visit for visit in visits)]
         alone_now = [left_to_reader(one, USED_ELSEWHERE) if is_used_elsewhere(one, visits) else one for one in alone_now]
-        spoken = set(self.spoken.get(path, ()))
         if path in self.reached:  # a run that doesn't call a function doesn't show what it meets there
-            spoken |= {rule.id for rule in rules if rule.as_one or rule.leads_to}
-        alone_now = [left_to_reader(one) if one.rule in spoken and (one.rule, one.span) not in same else one for one in alone_now]
+            unsure = {rule.id for rule in rules if rule.as_one or rule.leads_to}
+            alone_now = [left_to_reader(one) if one.rule in unsure and (one.rule, one.span) not in same else one for one in alone_now]
         checked = replace(checked, findings=tuple(with_runs(one, same.get((one.rule, one.span), ()), as_one) for one in alone_now))
         said = (*checked.findings, *checked.silenced)
         known = {(one.rule, one.span) for one in said}

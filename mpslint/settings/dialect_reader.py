@@ -25,9 +25,10 @@ from mpslint.settings.dialect import (
 from mpslint.settings.roles import check_role, closest
 from mpslint.settings.vocabulary import load_vocabulary
 
-READERS = ("plain", "word", "words", "kind", "device", "devices", "dtype", "gpu", "presence", "number", "switch")
+READERS = ("plain", "word", "words", "kind", "device", "devices", "dtype", "gpu", "presence", "number", "switch", "rows")
 """How a value is read: as it is; as a word (`IntervalStrategy.EPOCH` is `epoch`), or as that or the class of an object (`DDPStrategy()` is
-`ddpstrategy`); as a device, a dtype or a number; as the number of devices that there must be (`[6]` is 7); whether it is there."""
+`ddpstrategy`); as a device, a dtype or a number; as the number of devices that there must be (`[6]` is 7), or of the rows of a data set;
+whether it is there."""
 _CALL_KEYS = {
     "role", "table", "names", "not_names", "methods", "written", "has", "lacks", "under", "positional_at_most", "sets", "named", "rests_on",
 }  # fmt: skip

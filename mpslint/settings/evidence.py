@@ -15,7 +15,7 @@ from mpslint.core.knowledge import platform_data
 from mpslint.core.record import record
 from mpslint.core.versions import VersionRange
 from mpslint.facts.facts import EnvironmentWrite, Facts, Flag
-from mpslint.facts.values import Call
+from mpslint.facts.values import Call, Known
 from mpslint.program.evaluator import evaluate_program
 from mpslint.program.flow import asks_for_main
 from mpslint.program.modules import Modules
@@ -233,6 +233,23 @@ class Evidence:
         """Return the source of a node that has a place."""
         span = self.span_of(node)
         return self.document.text[span.start : span.end]
+
+    @functools.cached_property
+    def names_used(self) -> frozenset[str]:
+        """The names, attributes, arguments, definitions and texts of the program, and the words of its commands.
+
+        Beside them are `name.attribute` of a plain name, texts in quotes, and `unpacked name` for `**name.to(device)` in a call.
+        """
+        found = {str(word.value.value) for one in self.facts.commands for word in one.given if isinstance(word.value, Known)}
+        for node in (node for statement in self.parsed.body for node in walk(statement)):
+            if isinstance(node, ast.keyword) and node.arg is None:
+                found.update(f"unpacked {one.id}" for one in walk(node.value) if isinstance(one, ast.Name))
+            elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+                found.add(f"{node.value.id}.{node.attr}")
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                found |= {node.value, f"'{node.value}'"}
+            found.update(value for key in ("id", "attr", "arg", "name", "module") if isinstance(value := getattr(node, key, None), str))
+        return frozenset(found)
 
     @functools.cached_property
     def reads(self) -> dict[str, int]:

@@ -31,6 +31,7 @@ from mpslint.facts.values import (
 )
 from mpslint.facts.values import Mapping as DictValue
 from mpslint.settings.dialect import ANYTHING, CallPattern, Dialects, Spelling
+from mpslint.settings.rows import rows_of
 from mpslint.settings.setting import ENVIRONMENT, Setting
 
 DEVICE_TYPES = frozenset(["cpu", "cuda", "mps", "xpu", "hpu", "npu", "mlu", "tpu", "xla", "meta", "ipu", "vulkan", "privateuseone"])
@@ -399,4 +400,5 @@ _READERS: dict[str, Callable[[Value], Any]] = {
     "dtype": _dtype,
     "number": _number,
     "switch": _switch,
+    "rows": rows_of,
 }

@@ -209,20 +209,6 @@ class Document:
         """What was worked out once for this text, by name: the files of a project are part of many runs."""
         return {}
 
-    def anywhere(self, key: object, ask: Callable[[Document], bool]) -> bool:
-        """Return whether something holds for this Document, of a run for one of its files: asked of each file once, by the key."""
-        if self.parts:
-            return any(part.document.anywhere(key, ask) for part in self.parts)
-        if key not in self.memo:
-            self.memo[key] = ask(self)
-        return bool(self.memo[key])
-
-    def mentions(self, pattern: str) -> bool:
-        """Return whether a pattern is found in `text`."""
-        if self.anywhere(("text", pattern), lambda one: re.search(pattern, one.text) is not None):
-            return True
-        return bool(self.parts) and spans_lines(pattern) and re.search(pattern, self.text) is not None
-
     def offset(self, line: int, utf8_column: int) -> int:
         """Return the offset for a line (from 1) and a column counted in UTF-8 bytes, as `ast` counts."""
         start = self.line_starts[line - 1]
@@ -284,11 +270,6 @@ class Document:
         cell = self.cells[index]
         cell_line = line - self.line_at(cell.span.start) + 1
         return Place(cell_line, column, cell.number, cell.id, *physical(index, offset - cell.span.start), cell.execution_count)
-
-
-def spans_lines(pattern: str) -> bool:
-    """Return whether what a pattern matches may begin in one statement, or one file of a run, and end in another."""
-    return "(?s" in pattern or r"\s\S" in pattern
 
 
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
