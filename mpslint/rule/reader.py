@@ -114,6 +114,12 @@ SEVERITY_OF = {"raises": "error", "wrong": "error", "ignored": "warning"}
 _EXAMPLE_KEYS = {"bad", "good", "ok", "file", "target", "known_miss", "unsafe"}
 
 
+def topics_of_tests() -> Mapping[str, list[str]]:
+    """Return the words of each topic that a test may be about, from `rules/topics.yaml`."""
+    found: Mapping[str, list[str]] = read_yaml(rules_folder() / "topics.yaml")
+    return found
+
+
 @record(frozen=True, slots=True)
 class RuleReader:
     """Turns the YAML of one rule file into a Rule, and says exactly what is wrong with it."""
@@ -133,7 +139,7 @@ class RuleReader:
 
     def words(self, topics: str | list[str]) -> re.Pattern[str]:
         """Return what finds a word of some topics in a test."""
-        known: Mapping[str, list[str]] = read_yaml(rules_folder() / "topics.yaml")
+        known = topics_of_tests()
         named = [topics] if isinstance(topics, str) else topics
         for name in named:
             if name not in known:

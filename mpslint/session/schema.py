@@ -16,7 +16,7 @@ from typing import Any
 
 from mpslint.core.finding import Safety, Severity
 from mpslint.core.versions import VersionRange
-from mpslint.rule.reader import COMPARISONS, SEVERITY_OF, SUBJECTS, rule_keys
+from mpslint.rule.reader import COMPARISONS, SEVERITY_OF, SUBJECTS, rule_keys, topics_of_tests
 from mpslint.rule.rule import Condition, Example, FixRecipe, Outcome, Rule
 from mpslint.session.configuration import KEYS, MEANINGS, TARGET_KEYS
 from mpslint.settings.vocabulary import load_vocabulary
@@ -58,6 +58,7 @@ def rule_schema() -> Schema:
         "id": {"type": "string", "pattern": "^[A-Z]{3,8}[0-9]{3}$"},
         "at": {"enum": ["setting", "origin"]},
         "once": {"enum": [True, False, "run", "plan"]},
+        "unless_guarded": _one_or_more({"enum": sorted(topics_of_tests())}),
         "certain": {"anyOf": [{"enum": [True, False, "called"]}, {"type": "array", "items": {"type": "string"}}]},
         "since": _TEXT,
         "severity": _enum(Severity),
