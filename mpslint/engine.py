@@ -120,16 +120,24 @@ class Walked:
     """Places, by file and rule, where the files by themselves give a finding and the run shows that there is none."""
 
 
-def check_run(run: Run, target: Target, rules: Sequence[Rule], asked: Set[str] | None = None, looks_ahead: bool = True) -> Walked:
+def check_run(
+    run: Run,
+    target: Target,
+    rules: Sequence[Rule],
+    asked: Set[str] | None = None,
+    looks_ahead: bool = True,
+    evidence: Evidence | None = None,
+) -> Walked:
     """Return everything that is wrong with a run for the Target, in all of its files. Runs nothing of it; never raises on any text.
 
     `asked` are the files (by absolute path) whose findings are asked for: what another one decides is said where it is used.
-    Functions that the run doesn't call are not judged; a check of their file by itself does that.
+    Functions that the run doesn't call are not judged; a check of their file by itself does that. `evidence` is what a walk of the run
+    gave, where there was one.
     """
     document = run.document
     if is_suite(run.parts[run.script].document):
         return Walked({}, None)
-    evidence = gather_run(run, target)
+    evidence = evidence or gather_run(run, target)
     shown = None if asked is None else frozenset(line for line, path in run.paths.items() if path in asked)
     found = [finding for rule in rules for finding in _findings(rule, evidence, shown)]
     found = _after_fixes(evidence, rules, found, lambda *how: gather_run(run, target, *how), looks_ahead, shown)
