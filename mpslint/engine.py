@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import ast
 import functools
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from mpslint.core.finding import Edit, Finding, Fix, Related, RuleError, Safety, Severity, Span
+from mpslint.core.finding import Finding, Fix, RuleError, Safety, Severity, Span
 from mpslint.core.record import record
 from mpslint.program.parse import parse_program
 from mpslint.program.unreached import read
 from mpslint.project.run import Run
+from mpslint.rewrite.places import CONFIG, at_decision, moved, placed, where_asked, with_caller
 from mpslint.rule.after_fixes import advised, held_back, is_fixed_too, may_fail, not_made
 from mpslint.rule.frameworks import names_framework
 from mpslint.rule.judge import Match, Peers, conditions_hold, judge, ruled_out
@@ -23,15 +23,13 @@ from mpslint.rule.rule import Rule, matching_outcomes
 from mpslint.rule.selection import asked_by_default
 from mpslint.rule.suites import Suite, is_suite, suite_of
 from mpslint.settings.evidence import Evidence, gather_evidence, gather_run
-from mpslint.source.document import Document, Kind, Part, Unread
+from mpslint.source.document import Document, Unread
 from mpslint.target.target import Target
 
 if TYPE_CHECKING:
     from mpslint.rule.suppression import Silenced
 
 
-CONFIG = (Kind.YAML, Kind.JSON, Kind.SHELL)
-"""Files that decide values of a run, and are not Python."""
 _MISTAKES = (RuleError, TypeError, ValueError, AttributeError, LookupError)
 
 
@@ -120,16 +118,24 @@ class Walked:
     """Places, by file and rule, where the files by themselves give a finding and the run shows that there is none."""
 
 
-def check_run(run: Run, target: Target, rules: Sequence[Rule], asked: Set[str] | None = None, looks_ahead: bool = True) -> Walked:
+def check_run(
+    run: Run,
+    target: Target,
+    rules: Sequence[Rule],
+    asked: Set[str] | None = None,
+    looks_ahead: bool = True,
+    evidence: Evidence | None = None,
+) -> Walked:
     """Return everything that is wrong with a run for the Target, in all of its files. Runs nothing of it; never raises on any text.
 
     `asked` are the files (by absolute path) whose findings are asked for: what another one decides is said where it is used.
-    Functions that the run doesn't call are not judged; a check of their file by itself does that.
+    Functions that the run doesn't call are not judged; a check of their file by itself does that. `evidence` is what a walk of the run
+    gave, where there was one.
     """
     document = run.document
     if is_suite(run.parts[run.script].document):
         return Walked({}, None)
-    evidence = gather_run(run, target)
+    evidence = evidence or gather_run(run, target)
     shown = None if asked is None else frozenset(line for line, path in run.paths.items() if path in asked)
     found = [finding for rule in rules for finding in _findings(rule, evidence, shown)]
     found = _after_fixes(evidence, rules, found, lambda *how: gather_run(run, target, *how), looks_ahead, shown)
@@ -139,36 +145,8 @@ def check_run(run: Run, target: Target, rules: Sequence[Rule], asked: Set[str] |
         path, own = placed(finding, run)
         by_file.setdefault(path, []).append(own)
     parts = [(rule.id, span, run.document.part_at(span.start)) for rule in rules for span in ruled_out(rule, evidence)]
-    left = frozenset((run.paths[part.first_line], id_, _moved(span, part.span.start)) for id_, span, part in parts)
+    left = frozenset((run.paths[part.first_line], id_, moved(span, part.span.start)) for id_, span, part in parts)
     return Walked({path: tuple(findings) for path, findings in by_file.items()}, evidence, left)
-
-
-def placed(finding: Finding, run: Run) -> tuple[str, Finding]:
-    """Return the absolute path of the file that a finding of a run is in, and the finding with places of that file."""
-    part = run.document.part_at(finding.span.start)
-    path = run.paths[part.first_line]
-    shift = part.span.start
-    related = tuple(_placed_related(one, run, part) for one in finding.related)
-    fix = finding.fix
-    if fix is not None and fix.edits:
-        if all(edit.span in part.span for edit in fix.edits):
-            fix = replace(fix, edits=tuple(Edit(_moved(edit.span, shift), edit.text) for edit in fix.edits))
-        else:
-            fix = _told_elsewhere(fix, run.document)
-    return path, replace(finding, span=_moved(finding.span, shift), fix=fix, related=related)
-
-
-def _placed_related(related: Related, run: Run, part: Part) -> Related:
-    other = run.document.part_at(related.span.start)
-    moved = _moved(related.span, other.span.start)
-    if other is part:
-        return Related(moved, related.message)
-    place = other.document.place(moved.start)
-    return Related(moved, related.message, other.document.path, place.line, place.column, place.cell)
-
-
-def _moved(span: Span, shift: int) -> Span:
-    return Span(span.start - shift, span.end - shift)
 
 
 def _unused(rule: Rule, rules: Sequence[Rule], document: Document, silenced: Silenced) -> Iterator[Finding]:
@@ -206,9 +184,9 @@ def _findings(rule: Rule, evidence: Evidence, shown: frozenset[int] | None = Non
 
             message, fix = fill(outcome.message, match, evidence), _fix(rule, match, evidence)
             message += evidence.target.reach(outcome.versions)
-            match, fix = _at_decision(rule, match, fix, evidence, shown)
-            match, fix = _where_asked(match, fix, evidence, shown)
-            match = _with_caller(match, evidence)
+            match, fix = at_decision(rule, match, fix, evidence, shown)
+            match, fix = where_asked(match, fix, evidence, shown)
+            match = with_caller(match, evidence)
             said = (rule.id, rule.name, outcome.severity, message, match.span, _why(rule), fix, match.related, rule.once_a_run)
             found.append(Finding(*said, is_of_any_machine=rule.any_machine, worsens=rule.worsens, home=match.home))
     return found
@@ -323,68 +301,6 @@ def _advice(rule: Rule, match: Match, evidence: Evidence) -> Fix | None:
     from mpslint.rewrite.in_config import fix_in_config
 
     return fix_in_config(rule, match, evidence, None)
-
-
-def _at_decision(rule: Rule, match: Match, fix: Fix | None, evidence: Evidence, shown: frozenset[int] | None) -> tuple[Match, Fix | None]:
-    """Return a match and its fix at the place in another file that decided its value, unless the fix is made where the value is used.
-
-    A value from a configuration file is always reported and fixed in that file: the code that reads it is right for other values.
-    """
-    setting = match.setting
-    origin = setting.origin if setting is not None and setting.is_written else None
-    if origin is None or not evidence.document.parts:
-        return match, fix
-    part = evidence.document.part_at(origin.start)
-    is_config = part.document.kind in CONFIG
-    if is_config:
-        from mpslint.rewrite.in_config import fix_in_config
-
-        fix = fix_in_config(rule, match, evidence, fix)
-    is_mended_there = fix is None or all(edit.span in part.span for edit in fix.edits)
-    if match.span in part.span or match.span == origin or not is_mended_there:
-        return match, fix
-    others = tuple(one for one in match.related if one.span != origin)
-    if shown is not None and part.first_line not in shown:
-        return replace(match, related=(Related(origin, "decides the value"), *others)), fix
-    taken = Related(match.span, f"{match.values.get('spelling', 'it')} takes this value")
-    return replace(match, span=origin, related=(taken, *others)), fix
-
-
-def _where_asked(match: Match, fix: Fix | None, evidence: Evidence, shown: frozenset[int] | None) -> tuple[Match, Fix | None]:
-    """Return a match at the call that takes its value, where that is in a file that is asked about and the value itself is not."""
-    if shown is None or match.call is None or evidence.document.part_at(match.span.start).first_line in shown:
-        return match, fix
-    taken = evidence.span_of(match.call.node)
-    if evidence.document.part_at(taken.start).first_line not in shown:
-        return match, fix
-    others = tuple(one for one in match.related if one.span not in taken)
-    moved = replace(match, span=taken, related=(Related(match.span, "decides the value"), *others))
-    return moved, _told_elsewhere(fix, evidence.document) if fix is not None else None
-
-
-def _told_elsewhere(fix: Fix, document: Document) -> Fix:
-    """Return what a fix says to do, for a place in another file than those that it edits, which it names."""
-    paths = dict.fromkeys(document.part_at(edit.span.start).document.path for edit in fix.edits)
-    return Fix(Safety.MANUAL, f"{fix.summary} ({', '.join(paths)})" if paths else fix.summary)
-
-
-def _with_caller(match: Match, evidence: Evidence) -> Match:
-    """Return a match in a function that another file calls, with the place of that call."""
-    document, context = evidence.document, match.context
-    if not document.parts or context is None or not context.functions:
-        return match
-    home = document.part_at(match.span.start)
-    if document.part_at(evidence.span_of(context.functions[-1]).start) is not home:
-        return match  # it was moved to where the value was decided, and says who takes it
-    for function, call in zip(reversed(context.functions), reversed(context.calls), strict=True):
-        if not isinstance(call, ast.Call):
-            return match
-        span = evidence.span_of(call.func)
-        if document.part_at(span.start) is not home:
-            name = getattr(function, "name", "")
-            related = Related(span, f"`{name}()` is called here" if name else "it is called here")
-            return match if any(one.span == span for one in match.related) else replace(match, related=(*match.related, related))
-    return match
 
 
 def _why(rule: Rule) -> str:

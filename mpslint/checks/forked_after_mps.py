@@ -8,7 +8,7 @@ from typing import Any
 from mpslint.facts.values import Call, Known
 from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
-from mpslint.settings.roles import load_roles
+from mpslint.settings.roles import roles_that
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
@@ -32,5 +32,5 @@ def _uses_of_mps(evidence: Evidence) -> Iterator[Call]:
     """Yield the calls that put something on MPS: placements, and the makers of Trainers."""
     for matched in evidence.file_plans.matched:
         is_placing = matched.pattern.role in ("placement", "default_device") and "mps" in matched.devices
-        if is_placing or matched.pattern.role in load_roles().trains:
+        if is_placing or matched.pattern.role in roles_that("trains"):
             yield matched.call

@@ -12,7 +12,7 @@ from typing import Any
 from mpslint.checks._tensor_given import Asked, is_given
 from mpslint.checks.late_variable import is_in_force
 from mpslint.core.finding import RuleError
-from mpslint.core.knowledge import platform_data, rules_folder
+from mpslint.core.knowledge import given_fields, platform_data, rules_folder
 from mpslint.core.record import record
 from mpslint.core.versions import VersionRange, corners, format_version
 from mpslint.facts.values import UNKNOWN, Call, Instance, Known, Symbol, Value, alternatives_of
@@ -31,26 +31,6 @@ from mpslint.tensors.traits import PLACE, devices_of, is_array, is_module, is_te
 _LEAVES = frozenset({"item", "tolist", "numpy", "float", "int", "len", "size", "shape", "bool", "str", "cpu", "device"})
 RAISES = "raises"
 """The kind of what raises on a Mac wherever its operands lie."""
-_KEYS = {
-    "call",
-    "method",
-    "arguments",
-    "positional",
-    "receiver",
-    "versions",
-    "kind",
-    "what",
-    "advice",
-    "trains",
-    "inside",
-    "who",
-    "op",
-    "unless_made_by",
-    "unless_moved",
-    "untrained",
-    "asks",
-    "given",
-}
 
 
 @record(frozen=True, slots=True, eq=False)
@@ -61,12 +41,12 @@ class KnownCall:
     versions: VersionRange
     kind: str
     what: str
-    who: str
-    """What raises, where it is not the call itself."""
     advice: str
-    trains: bool
+    who: str = ""
+    """What raises, where it is not the call itself."""
+    trains: bool = False
     """Only where gradients are computed."""
-    inside: tuple[str, ...]
+    inside: tuple[str, ...] = ()
     """Only in functions of these names; anywhere where there are none."""
     unless_made_by: tuple[str, ...] = ()
     """Not for a first argument, of the call or of all calls of the module that it makes, that a call of one of these made."""
@@ -78,6 +58,10 @@ class KnownCall:
     """An argument and an attribute: only calls that are given the one, or may be and have the other read of what they return."""
     given: Asked = field(default_factory=dict)
     """Only where arguments are certainly so (`{grid: {strided: {is: true}}}`)."""
+
+
+_ASKED = ("call", "method", "arguments", "positional")
+_KEYS = {*_ASKED, "op", *KnownCall.__annotations__} - {"condition"}
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
@@ -267,24 +251,17 @@ def load_table(name: str) -> tuple[KnownCall, ...]:
         until, what = _until(row, path)
         if not what or not row.get("kind"):
             raise RuleError(f"{path}: {key}: every entry needs `what` (or `op`) and `kind`: {row}")
-        asked = {name: row[name] for name in ("call", "method", "arguments", "positional", "receiver") if name in row}
-        found.append(
-            KnownCall(
-                reader.condition(asked, key),
-                VersionRange(reader.versions(row).terms + until.terms),
-                row["kind"],
-                " ".join(what.split()),
-                row.get("who", ""),
-                " ".join(row.get("advice", "").split()),
-                bool(row.get("trains", False)),
-                tuple(platform_data(file)["inside"]) if row.get("inside") else (),
-                tuple(row.get("unless_made_by", ())),
-                bool(row.get("unless_moved", False)),
-                bool(row.get("untrained", False)),
-                tuple(row.get("asks", ())),
-                {name: {what: reader.comparisons(one, key) for what, one in asked.items()} for name, asked in row.get("given", {}).items()},
-            )
-        )
+        given = {name: {one: reader.comparisons(said, key) for one, said in held.items()} for name, held in row.get("given", {}).items()}
+        read: dict[str, Any] = {
+            **given_fields(KnownCall, row),
+            "condition": reader.condition({name: row[name] for name in _ASKED if name in row}, key),
+            "versions": VersionRange(reader.versions(row).terms + until.terms),
+            "what": " ".join(what.split()),
+            "advice": " ".join(row.get("advice", "").split()),
+            "inside": tuple(platform_data(file)["inside"]) if row.get("inside") else (),
+            "given": given,
+        }
+        found.append(KnownCall(**read))
     _refuse_contradictions(found, f"{path}: {key}")
     return tuple(found)
 

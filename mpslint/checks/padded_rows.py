@@ -11,7 +11,7 @@ from mpslint.facts.values import Call, Known
 from mpslint.program.walk import walk
 from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
-from mpslint.settings.roles import load_roles
+from mpslint.settings.roles import roles_that
 from mpslint.settings.sliced import mapped_function
 
 FEW = 256
@@ -35,7 +35,7 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
 
 def _of_trainers(evidence: Evidence, names: re.Pattern[str]) -> Iterator[Match]:
     """Yield the calls that pad to the limit in the methods by which the program's own Trainers prepare their rows."""
-    made = (m.call for m in evidence.file_plans.matched if m.pattern.role in load_roles().trains)
+    made = (m.call for m in evidence.file_plans.matched if m.pattern.role in roles_that("trains"))
     for call in made:
         own = call.result.cls if call.result is not None else None
         methods = [one for cls in (own.lineage() if own else ()) for one in cls.node.body if isinstance(one, ast.FunctionDef)]

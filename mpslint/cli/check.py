@@ -169,7 +169,7 @@ def _check_once(asked: Asked, options: Options, paths: Sequence[str]) -> int:
     start = time.monotonic()
     files = list(files_of(paths, options))
     if asked.whole_run:
-        from mpslint.session.runs import files_of_runs
+        from mpslint.session.units import files_of_runs
 
         files = files_of_runs(files, options)
     if not files:

@@ -22,8 +22,8 @@ from mpslint.core.outside import read_file, repository_of
 from mpslint.core.signals import signals_later
 from mpslint.rewrite.apply import Fixed
 from mpslint.session.fixing import fix_unit
-from mpslint.session.runs import FilesTogether, graph_of, units_of
 from mpslint.session.session import Options, files_of
+from mpslint.session.units import FilesTogether, graph_of, units_of
 from mpslint.source.files import STANDARD_INPUT, FoundFile
 from mpslint.source.temporary import remove_leftovers
 from mpslint.source.writer import FileChange, write_files

@@ -51,7 +51,12 @@ def command(output_format: str, schema: bool, own: bool, folders: tuple[Path, ..
 
     rules = load_rules(find_configuration(Path.cwd()).rules, folders)
     if own:
-        sys.exit(_test([rule for rule in rules if not folders or any(_lies_in(rule.path, folder) for folder in folders)], rules))
+        sys.exit(
+            _test(
+                [rule for rule in rules if not folders or any(rule.path.resolve().is_relative_to(folder.resolve()) for folder in folders)],
+                rules,
+            )
+        )
     if output_format == "text":
         console().print(rules_table(rules))
         return
@@ -63,11 +68,6 @@ def command(output_format: str, schema: bool, own: bool, folders: tuple[Path, ..
     from mpslint.report.rule_page import rule_as_data
 
     click.echo(json.dumps([rule_as_data(rule) for rule in rules], indent=2, ensure_ascii=False))
-
-
-def _lies_in(path: Path, folder: Path) -> bool:
-    """Return whether a rule file is what is named, or lies below it."""
-    return path.resolve().is_relative_to(folder.resolve())
 
 
 def _test(tested: Sequence[Rule], rules: Sequence[Rule]) -> int:

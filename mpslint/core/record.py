@@ -66,7 +66,7 @@ else:
                 default = defaults[name]
                 if isinstance(default, dataclasses.Field) and default.default_factory is not dataclasses.MISSING:
                     known[f"_make_{name}"], default = default.default_factory, _MISSING
-                    value = f"_make_{name}() if {name} is _missing else {name}"
+                    value = f"_make_{name}() if {name} is MISSING else {name}"
                 elif isinstance(default, dataclasses.Field):
                     default = default.default
                 if default is not dataclasses.MISSING:
@@ -74,7 +74,7 @@ else:
                     arguments[-1] = f"{name}=_{name}"
             lines.append(f" self.{name} = {value}")
         text = f"def __init__(self, {', '.join(arguments)}):\n" + "\n".join(lines)
-        exec(text, {**known, "_missing": _MISSING}, made := {})
+        exec(text, {**known, "MISSING": _MISSING}, made := {})
         made["__init__"].__qualname__ = f"{cls.__qualname__}.__init__"
         return made["__init__"]
 

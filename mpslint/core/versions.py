@@ -64,7 +64,7 @@ class VersionRange:
     def matches(self, versions: Mapping[str, Version]) -> bool:
         """Return whether every comparison holds; a package without a version never matches."""
         return all(
-            package in versions and _COMPARE[compare](_cut(versions[package], len(number)), number)
+            package in versions and _COMPARE[compare]((versions[package] + (0,) * len(number))[: len(number)], number)
             for package, compare, number in self.terms
         )
 
@@ -87,11 +87,6 @@ def corners(ranges: Iterable[VersionRange]) -> Iterator[dict[str, Version]]:
         values.setdefault(package, set()).update(beside, {bound})
     combined = itertools.product(*(sorted(found) for found in values.values()))
     return (dict(zip(values, chosen, strict=True)) for chosen in itertools.islice(combined, MOST_CORNERS))
-
-
-def _cut(version: Version, length: int) -> Version:
-    """Return the first `length` numbers of a version, zeros added where it is shorter."""
-    return (version + (0,) * length)[:length]
 
 
 def in_words(said: Iterable[Said]) -> str:

@@ -24,24 +24,9 @@ from mpslint.diagnose.ranking import RankedFinding, SourceLine, rank_findings, r
 from mpslint.diagnose.traced import versions_traced
 
 __all__ = [
-    "Change",
-    "Diagnosis",
-    "Explained",
-    "Explanation",
-    "Log",
-    "LogPlace",
-    "MemoryLog",
-    "OutOfMemory",
-    "RankedFinding",
-    "SourceLine",
-    "Symptom",
-    "UnknownError",
-    "UserLine",
-    "diagnose",
-    "log_of_bytes",
-    "rank_findings",
-    "read_log",
-]
+    "Change", "Diagnosis", "Explained", "Explanation", "Log", "LogPlace", "MemoryLog", "OutOfMemory", "RankedFinding",
+    "SourceLine", "Symptom", "UnknownError", "UserLine", "diagnose", "log_of_bytes", "rank_findings", "read_log",
+]  # fmt: skip
 
 _QUOTED_AROUND = 200
 _LEAD = re.compile(r"(?:[\w.]{1,100}(?:Error|Warning|Exception): )?[^\s│|]*\Z")

@@ -86,7 +86,10 @@ def _by_form(known: dict[str, Any]) -> tuple[Scrubber, ...]:
             ),
             r"\1<query>",
         ),
-        (re.compile(_KEPT_HASHES + r"|(?<![\w/-])(?:[0-9a-f]{64}|[0-9a-f]{40}|[0-9a-f]{32})(?![\w-])"), _unless_kept),
+        (
+            re.compile(_KEPT_HASHES + r"|(?<![\w/-])(?:[0-9a-f]{64}|[0-9a-f]{40}|[0-9a-f]{32})(?![\w-])"),
+            lambda match: match["kept"] or "<token>",
+        ),
         (re.compile(_MIXED), _unless_words),
     )
 
@@ -111,10 +114,6 @@ _MIXED = (
 _CHANGES = re.compile(r"(?<=[a-z])(?=[A-Z\d])|(?<=[A-Z])(?=[a-z\d])|(?<=\d)(?=[A-Za-z])")
 _OF_WORDS = 0.42
 """The share of places at which letters, capitals and digits change, up to which a run is made of words; of what is drawn it's 0.62."""
-
-
-def _unless_kept(match: re.Match[str]) -> str:
-    return match["kept"] or "<token>"
 
 
 def _unless_words(match: re.Match[str]) -> str:

@@ -15,17 +15,7 @@ from mpslint.target.target import Target
 
 MOST_FILES = 60
 """Files of the current folder that are checked where no traceback names one; in a folder of more, none is."""
-MARKS = (
-    ".git",
-    "pyproject.toml",
-    "setup.py",
-    "requirements.txt",
-    "environment.yml",
-    "environment.yaml",
-    "uv.lock",
-    "poetry.lock",
-    "Pipfile",
-)
+MARKS = ".git pyproject.toml setup.py requirements.txt environment.yml environment.yaml uv.lock poetry.lock Pipfile".split()
 """One of these says that a folder is a project."""
 
 

@@ -214,23 +214,9 @@ class Window:
     length: Value
 
 
-SEEN = (
-    "calls",
-    "attributes",
-    "environment",
-    "imports",
-    "handlers",
-    "choices",
-    "unbound",
-    "accumulations",
-    "passes",
-    "gradients",
-    "loops",
-    "iterated",
-    "windows",
-    "events",
-    "commands",
-    "configs",
+SEEN = tuple(
+    "calls attributes environment imports handlers choices unbound accumulations passes gradients loops iterated windows events commands "
+    "configs".split()
 )
 """The parts of Facts that a walk adds to."""
 

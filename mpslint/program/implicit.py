@@ -103,4 +103,5 @@ def called(m: Walker, values: Iterable[Value], names: frozenset[str]) -> None:
 
 
 def _methods_of(cls: Class, names: Set[str]) -> list[Value]:
-    return [method for name in names if isinstance(method := cls.lookup(name), Function)]
+    own = {name for one in cls.lineage() for name in names & one.slots.keys()}
+    return [method for name in own if isinstance(method := cls.lookup(name), Function)]

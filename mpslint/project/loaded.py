@@ -217,7 +217,7 @@ class _Composer:
         if header is not None:
             package = () if header[1] == "_global_" else tuple(header[1].split("."))
         own = Composed(file, package)
-        for item in _defaults_in(text):
+        for item in _defaults_list(text) if "defaults" in text else ():
             if isinstance(item, ConfigScalar) and isinstance(item.value, Known):
                 if item.value.value == "_self_":
                     self.found.append(own)
@@ -256,11 +256,6 @@ class _Composer:
         inner = tuple(part for part in target.split(".") if part != "_here_") if target else tuple(group.strip("/").split("/"))
         inner = () if target == "_global_" else (*package, *inner)
         return self.compose(place, str(chosen), inner, above, "optional" in words[:-1])
-
-
-def _defaults_in(text: str) -> Sequence[ConfigNode]:
-    """Return the items of the defaults list of a configuration file; most have none, and are then not read."""
-    return _defaults_list(text) if "defaults" in text else ()
 
 
 @functools.lru_cache(maxsize=128)

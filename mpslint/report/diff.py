@@ -53,7 +53,7 @@ def print_left(out: Terminal, fixed: Fixed, said: set[tuple[str, str]], is_writt
 
     What is about the run is printed once for all files: `said` has what was printed before, and gets what is printed here.
     """
-    left = [finding for finding in fixed.after.findings if finding.severity.rank < 2 or _is_held_back(finding)]
+    left = [finding for finding in fixed.after.findings if finding.severity.rank < 2 or finding in fixed.held_back]
     left = [finding for finding in left if not (finding.is_of_run and (finding.rule, finding.message) in said)]
     said.update((finding.rule, finding.message) for finding in left if finding.is_of_run)
     groups: dict[tuple[str, ...], list[Finding]] = {}
@@ -88,10 +88,6 @@ def _place_on_disk(fixed: Fixed, offset: int, is_written: bool) -> str:
 def _blocks(before: str, after: str) -> list[tuple[int, int, int, int]]:
     """Return which lines of the new text were which of the old: first and end in the old, first and end in the new."""
     return [block[1:] for block in SequenceMatcher(None, before.split("\n"), after.split("\n"), autojunk=False).get_opcodes()]
-
-
-def _is_held_back(finding: Finding) -> bool:
-    return finding.fix is not None and finding.fix.safety is Safety.UNSAFE
 
 
 def _why_left(finding: Finding) -> str:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from mpslint.facts.values import Argument, Call, Instance, Items, Known, Mapping, Symbol, Value, alternatives_of, is_weak
+from mpslint.facts.values import Argument, Call, Items, Known, Mapping, Symbol, Value, alternatives_of, is_weak
 from mpslint.rule.loops import is_in_each_step
 from mpslint.rule.rule import Condition
 from mpslint.settings.setting import Setting
@@ -60,8 +60,6 @@ def call_holds(call: Call, condition: Condition) -> bool:
     if condition.subject == "method":
         if call.method not in condition.names:
             return False
-        if condition.receiver and not _is_named(call.receiver, condition.receiver):
-            return False
     elif not any(fits_any(name, condition.names) for name in call.names):
         return False
     if condition.in_loop == "training" and not is_in_each_step(call.context):
@@ -71,13 +69,6 @@ def call_holds(call: Call, condition: Condition) -> bool:
         return False
     given: dict[str, Argument] = {**dict(zip(condition.positional, call.arguments, strict=False)), **call.keywords}
     return all(_argument_holds(given.get(name), comparisons, call.is_open) for name, comparisons in condition.arguments.items())
-
-
-def _is_named(value: Value | None, glob: str) -> bool:
-    return any(
-        isinstance(one, (Instance, Symbol)) and fnmatch.fnmatchcase(one.name, glob)
-        for one in (alternatives_of(value) if value is not None else ())
-    )
 
 
 @functools.lru_cache(maxsize=4096)

@@ -289,11 +289,6 @@ def _nowhere(condition: Condition, evidence: Evidence) -> Iterator[Match]:
     raise RuleError(f"{condition.subject!r} cannot come first in `when`: it has no place in the file")
 
 
-def _after_the_others(condition: Condition, evidence: Evidence) -> Iterator[Match]:
-    """Conditions about what the other rules found are judged by the engine."""
-    return iter(())
-
-
 _SUBJECTS: dict[str, Callable[[Condition, Evidence], Iterator[Match]]] = {
     "setting": _settings,
     "product": _products,
@@ -305,7 +300,7 @@ _SUBJECTS: dict[str, Callable[[Condition, Evidence], Iterator[Match]]] = {
     "import": _imports,
     "check": _checks,
     "event": _events,
-    "suppression": _after_the_others,
+    "suppression": lambda condition, evidence: iter(()),  # judged by the engine, once all other rules are
 }
 
 

@@ -27,7 +27,7 @@ def objection_to(fixed: Evidence, written: Evidence, works: bool) -> str:
     alike = {_with_places(one) for one in written.facts.events if any(operand.place for operand in one.operands)}
     events = (one for one in fixed.facts.events if (one.kind, id(one.node)) not in known and _with_places(one) not in alike)
     if new := [one for one in (*events, *_unbound(fixed, written)) if _counts(one, said)] or list(_skipped(fixed, written)):
-        return _said(min(new, key=_order), fixed, said)
+        return _said(min(new, key=lambda event: list(Certainty).index(event.certainty)), fixed, said)
     return "" if fixed.facts.uses_gpu or not works else said["idle"][Certainty.SURE.value]
 
 
@@ -60,10 +60,6 @@ def _counts(event: TensorEvent, said: dict[str, dict[str, str]]) -> bool:
     """Return whether an event keeps a fix from being made. What a library does with values that aren't known is its own matter."""
     is_open = event.certainty is Certainty.UNKNOWN and event.of.startswith("outside")
     return event.certainty.value in said.get(event.kind, {}) and not is_open and hasattr(event.node, "lineno")
-
-
-def _order(event: TensorEvent) -> int:
-    return list(Certainty).index(event.certainty)
 
 
 def _said(event: TensorEvent, fixed: Evidence, said: dict[str, dict[str, str]]) -> str:

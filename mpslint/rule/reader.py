@@ -60,7 +60,7 @@ from typing import Any
 
 from mpslint.core.behaviours import load_behaviours
 from mpslint.core.finding import RuleError, Safety, Severity
-from mpslint.core.knowledge import read_yaml, rules_folder
+from mpslint.core.knowledge import given_fields, read_yaml, rules_folder
 from mpslint.core.record import record
 from mpslint.core.versions import VersionRange
 from mpslint.rule.rule import CALLED, Condition, Example, FixRecipe, Outcome, Rule
@@ -71,47 +71,21 @@ COMPARISONS = ("is", "not", "at_least", "at_most", "above", "below", "matches", 
 TYPES = ("whole", "number", "text")
 """What `is_a` asks for: a whole number, another number, or text."""
 IN_LOOP = (True, False, "training")
-SUBJECTS = (
-    "setting",
-    "product",
-    "ratio",
-    "call",
-    "method",
-    "environment",
-    "handler",
-    "import",
-    "role",
-    "trains",
-    "trained",
-    "asks",
-    "chooses_device",
-    "uses",
-    "certain",
-    "chip",
-    "check",
-    "event",
-    "versions",
-    "suppression",
-    "runs_on",
-    "program",
+SUBJECTS = tuple(
+    "setting product ratio call method environment handler import role trains trained asks chooses_device uses certain chip check event "
+    "versions suppression runs_on program".split()
 )
-_CONDITION_KEYS = {
-    *SUBJECTS, *COMPARISONS, "written", "missing", "arguments", "positional", "plan", "options", "in_loop", "receiver", "roles", "any",
-    "styles", "direct", "settled", "of", "before", "holds", "or_calls",
-}  # fmt: skip
+_CONDITION_KEYS = {*SUBJECTS, *COMPARISONS, "any", *Condition.__annotations__} - {"subject", "names", "comparisons"}
+_FLAGS = tuple("by_default everywhere beside_others on_request any_machine worsens as_one terse tried".split())
 _RULE_KEYS = {
     "id", "name", "title", "when", "unless", "unless_guarded", "unless_in_run", "outcomes", "severity", "message", "fix", "why",
-    "examples", "sources", "since", "versions", "at", "once", "certain", "by_default", "everywhere", "beside_others", "worsens", "as_one",
-    "terse", "leads_to", "any_machine", "tried", "on_request",
+    "examples", "sources", "since", "versions", "at", "once", "certain", "leads_to", *_FLAGS,
 }  # fmt: skip
-_FIX_KEYS = {
-    "safety", "versions", "summary", "set", "remove_argument", "rename_argument", "replace", "advice", "compute", "reason", "imports",
-    "remove_statement", "argument", "rewrite", "statement", "matches", "when", "unless",
-}  # fmt: skip
+_FIX_KEYS = {*FixRecipe.__annotations__}
 _OUTCOME_KEYS = {"versions", "severity", "message", "when", "unless"}
 _BEHAVIOUR_KEYS = {"behaviour", "does", "versions", "severity", "message", "when", "unless"}
 SEVERITY_OF = {"raises": "error", "wrong": "error", "ignored": "warning"}
-_EXAMPLE_KEYS = {"bad", "good", "ok", "file", "target", "known_miss", "unsafe"}
+_EXAMPLE_KEYS = {*Example.__annotations__}
 
 
 def topics_of_tests() -> Mapping[str, list[str]]:
@@ -154,40 +128,29 @@ class RuleReader:
                 raise self.fail(f"rule: {key!r} is missing")
         if not re.fullmatch(r"[A-Z]{3,8}\d{3}", str(data["id"])):
             raise self.fail(f"rule: the id {data['id']!r} is not of the form MPS101")
-        outcomes = tuple(outcome for row in data.get("outcomes") or [data] for outcome in self.outcomes(row))
         fixes = data.get("fix") or []
-        return Rule(
-            data["id"],
-            data["name"],
-            data["title"],
-            self.conditions(data["when"], "when"),
-            self.conditions(data.get("unless", []), "unless"),
-            self.words(data["unless_guarded"]) if "unless_guarded" in data else None,
-            self.conditions(data.get("unless_in_run", []), "unless_in_run"),
-            self.place(data.get("at", "setting")),
-            data.get("once", False) in (True, "run"),
-            data.get("once") == "plan",
-            data.get("once") == "run",
-            CALLED if data.get("certain") == CALLED else bool(data.get("certain", False)),
-            self.raises(data.get("certain", False)),
-            bool(data.get("by_default", False)),
-            bool(data.get("everywhere", False)),
-            bool(data.get("beside_others", False)),
-            bool(data.get("on_request", False)),
-            bool(data.get("any_machine", False)),
-            bool(data.get("worsens", False)),
-            bool(data.get("as_one", False)),
-            bool(data.get("terse", False)),
-            str(data.get("leads_to", "")),
-            bool(data.get("tried", False)),
-            outcomes,
-            tuple(self.fix(row) for row in (fixes if isinstance(fixes, list) else [fixes])),
-            str(data["why"]).strip(),
-            tuple(self.example(row) for row in data["examples"]),
-            tuple(data["sources"]),
-            str(data.get("since", "0.1")),
-            self.path,
-        )
+        read: dict[str, Any] = {
+            **{name: bool(data.get(name, False)) for name in _FLAGS},
+            **given_fields(Rule, data),
+            "when": self.conditions(data["when"], "when"),
+            "unless": self.conditions(data.get("unless", []), "unless"),
+            "unless_guarded": self.words(data["unless_guarded"]) if "unless_guarded" in data else None,
+            "unless_in_run": self.conditions(data.get("unless_in_run", []), "unless_in_run"),
+            "at_origin": self.place(data.get("at", "setting")),
+            "once": data.get("once", False) in (True, "run"),
+            "once_a_plan": data.get("once") == "plan",
+            "once_a_run": data.get("once") == "run",
+            "certain": CALLED if data.get("certain") == CALLED else bool(data.get("certain", False)),
+            "raises": self.raises(data.get("certain", False)),
+            "leads_to": str(data.get("leads_to", "")),
+            "outcomes": tuple(outcome for row in data.get("outcomes") or [data] for outcome in self.outcomes(row)),
+            "fixes": tuple(self.fix(row) for row in (fixes if isinstance(fixes, list) else [fixes])),
+            "why": str(data["why"]).strip(),
+            "examples": tuple(map(self.example, data["examples"])),
+            "since": str(data.get("since", "0.1")),
+            "path": self.path,
+        }
+        return Rule(**read)
 
     def place(self, at: str) -> bool:
         """Return whether findings are placed where the value was decided."""
@@ -272,27 +235,14 @@ class RuleReader:
             raise self.fail(f"{where}: `in_loop` is true, false or training, not {data['in_loop']!r}")
         if data.get("of"):
             check_role(str(data["of"]), f"{self.path}: {where}")
-        return Condition(
-            subject,
-            tuple(map(str, names)),
-            self.comparisons(data, where),
-            data.get("written"),
-            data.get("missing"),
-            {name: self.comparisons(row, where) for name, row in data.get("arguments", {}).items()},
-            tuple(data.get("positional", ())),
-            _as_tuple(data.get("plan", ())),
-            data.get("in_loop"),
-            data.get("receiver", ""),
-            _as_tuple(data.get("roles", ())),
-            _as_tuple(data.get("styles", ())),
-            data.get("direct"),
-            data.get("settled"),
-            data.get("options", {}),
-            data.get("of", ""),
-            data.get("before", ""),
-            data.get("holds", ""),
-            _as_tuple(data.get("or_calls", ())),
-        )
+        read: dict[str, Any] = {
+            **given_fields(Condition, data),
+            "subject": subject,
+            "names": tuple(map(str, names)),
+            "comparisons": self.comparisons(data, where),
+            "arguments": {name: self.comparisons(row, where) for name, row in data.get("arguments", {}).items()},
+        }
+        return Condition(**read)
 
     def comparisons(self, data: Mapping[str, Any], where: str) -> tuple[tuple[str, Any], ...]:
         """Return the comparisons of a condition or an argument."""
@@ -319,40 +269,25 @@ class RuleReader:
                     raise self.fail(f"fix: unknown setting {one!r}{closest(one, load_vocabulary())}")
             if isinstance(source, dict) and set(source) not in ({"same_as"}, {"table"}):
                 raise self.fail(f"fix: {name}: a value, {{same_as: SETTING}} or {{table: TABLE}}, not {source}")
-        return FixRecipe(
-            Safety(data["safety"]),
-            self.versions(data),
-            data.get("summary", ""),
-            " ".join(str(data.get("advice", "")).split()),
-            " ".join(str(data.get("reason", "")).split()),
-            data.get("set", {}),
-            bool(data.get("remove_argument", False)),
-            data.get("rename_argument", ""),
-            bool(data.get("remove_statement", False)),
-            data.get("replace", ""),
-            data.get("argument", {}),
-            data.get("compute", ""),
-            data.get("rewrite", ""),
-            _as_tuple(data.get("imports", ())),
-            data.get("statement", {}),
-            data.get("matches", ""),
-            *self.own_conditions(data, "fix"),
-        )
+        when, unless = self.own_conditions(data, "fix")
+        read: dict[str, Any] = {
+            **given_fields(FixRecipe, data),
+            "safety": Safety(data["safety"]),
+            "versions": self.versions(data),
+            "advice": " ".join(str(data.get("advice", "")).split()),
+            "reason": " ".join(str(data.get("reason", "")).split()),
+            "when": when,
+            "unless": unless,
+        }
+        return FixRecipe(**read)
 
     def example(self, data: Mapping[str, Any]) -> Example:
         """Return one example."""
         self.only(data, _EXAMPLE_KEYS, "examples")
         if ("bad" in data) == ("ok" in data):
             raise self.fail("examples: each has either `bad` (with `good`, where there is a fix) or `ok`")
-        return Example(
-            data.get("bad", ""),
-            data.get("good", ""),
-            data.get("ok", ""),
-            data.get("file", "train.py"),
-            {name: str(version) for name, version in data.get("target", {}).items()},
-            bool(data.get("known_miss", False)),
-            bool(data.get("unsafe", False)),
-        )
+        target = {name: str(version) for name, version in data.get("target", {}).items()}
+        return Example(**{**given_fields(Example, data), "target": target})
 
 
 def _as_tuple(data: Any) -> tuple[str, ...]:

@@ -27,7 +27,6 @@ class Condition:
     plan: tuple[str, ...] = ()
     in_loop: bool | str | None = None
     """`training`: in every step of a loop that runs `backward()` itself, under no test."""
-    receiver: str = ""
     roles: tuple[str, ...] = ()
     """The roles of the calls that may say a setting; `environment` and `attribute` for what no call says."""
     styles: tuple[str, ...] = ()

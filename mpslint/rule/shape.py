@@ -22,25 +22,16 @@ TEXT = (str,)
 NUMBER = (int, float)
 NAMES = (str, list)
 _TYPES: Mapping[str, tuple[type, ...]] = {
-    **dict.fromkeys(("id", "name", "title", "why", "at", "severity", "message", "safety", "summary", "advice"), TEXT),
-    **dict.fromkeys(
-        ("reason", "compute", "rewrite", "replace", "rename_argument", "bad", "good", "ok", "file", "receiver", "of", "before", "is_a"),
-        TEXT,
-    ),
-    **dict.fromkeys(("leads_to", "check", "behaviour", "versions", "matches", "holds"), TEXT),
-    **dict.fromkeys(
-        (
-            *("by_default", "any_machine", "worsens", "as_one", "terse", "tried", "on_request", "remove_argument"),
-            *("remove_statement", "known_miss", "unsafe", "any"),
-        ),
-        (bool,),
-    ),
-    **dict.fromkeys(("written", "missing", "direct", "settled", "trains", "trained", "chooses_device", "program"), (bool,)),
-    **dict.fromkeys(("setting", "product", "ratio", "call", "method", "environment", "handler", "import", "role", "uses", "asks"), NAMES),
-    **dict.fromkeys(("unless_guarded", "chip", "runs_on", "plan", "roles", "styles", "imports", "does", "or_calls"), NAMES),
+    **dict.fromkeys("id name title why at severity message safety summary advice reason compute rewrite".split(), TEXT),
+    **dict.fromkeys("replace rename_argument bad good ok file of before is_a leads_to check behaviour versions matches".split(), TEXT),
+    **dict.fromkeys("by_default any_machine worsens as_one terse tried on_request remove_argument remove_statement".split(), (bool,)),
+    **dict.fromkeys("known_miss unsafe any written missing direct settled trains trained chooses_device program".split(), (bool,)),
+    **dict.fromkeys("setting product ratio call method environment handler import role uses asks chip runs_on".split(), NAMES),
+    **dict.fromkeys("unless_guarded plan roles styles imports does or_calls".split(), NAMES),
     **dict.fromkeys(("at_least", "at_most", "above", "below"), NUMBER),
     **dict.fromkeys(("examples", "sources", "positional", "outside"), (list,)),
     **dict.fromkeys(("options", "target", "set", "argument", "statement", "arguments"), (dict,)),
+    "holds": TEXT,
     "since": (str, int, float),
     "once": (bool, str),
     "certain": (bool, str, list),

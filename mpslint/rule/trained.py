@@ -12,7 +12,7 @@ from mpslint.settings.evidence import Evidence
 from mpslint.settings.families import load_families
 from mpslint.settings.gather import behind, only_evaluates
 from mpslint.settings.plan import Matched
-from mpslint.settings.roles import load_roles
+from mpslint.settings.roles import load_roles, roles_that
 from mpslint.settings.setting import Setting
 from mpslint.settings.translate import bound_arguments
 from mpslint.tensors.traits import DTYPE, EACH, GRAPH, dtype_of, joined_trait, trait
@@ -51,7 +51,7 @@ def _trainings(evidence: Evidence) -> Iterator[tuple[Matched, Mapping[str, Argum
     """Yield each Trainer that may train, and each optimizer, what it is given, and the name of the argument that is what it trains."""
     for one in evidence.file_plans.matched:
         role = one.pattern.role
-        if (role == "optimizer" or role in load_roles().trains) and not only_evaluates(one, evidence.facts):
+        if (role == "optimizer" or role in roles_that("trains")) and not only_evaluates(one, evidence.facts):
             yield one, bound_arguments(one.call, one.pattern), TAKES_MODEL.get(role, "model")
 
 
@@ -102,9 +102,9 @@ def is_quantised(made: Matched) -> bool:
 
 def _evaluates_by_default(run: Matched, evidence: Evidence) -> bool:
     """Return whether a program trains with its Trainer only if an option is given, and evaluates without it (`if args.train: ...`)."""
-    if run.pattern.role not in load_roles().trains:
+    if run.pattern.role not in roles_that("trains"):
         return False
-    kind, calls = load_roles().kinds[run.pattern.role], evidence.facts.calls
+    kind, calls = load_roles()[run.pattern.role], evidence.facts.calls
     if any(call.method in kind.training and not any_guard(call.context.guards, "is off", is_off) for call in calls):
         return False
     evaluating = (call for call in calls if call.method in kind.evaluating and call.method not in kind.training)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from mpslint import __version__
 from mpslint.core.inert import html_text
-from mpslint.run.events import Observed, Step
+from mpslint.run.events import Observed
 from mpslint.run.watcher import limit_of
 from mpslint.verify.chart import AxisUnit, Line, Mark, unit_for
 from mpslint.verify.figure import figure, scrolled
@@ -54,7 +54,12 @@ def _charts(observed: Observed) -> Iterator[str]:
         if limit is not None:
             bounds.append((f"limit of {'the allocator' if observed.device == 'mps' else 'the device'}", float(limit)))
         yield figure("Memory after each step", [driver, live], unit_for(max(value for _, value in driver.points)), bounds, marks)
-    times = _highest([(later.number, _seconds(earlier, later)) for earlier, later in itertools.pairwise(steps)])
+    times = _highest(
+        [
+            (later.number, (later.seconds - earlier.seconds) / (later.number - earlier.number))
+            for earlier, later in itertools.pairwise(steps)
+        ]
+    )
     if len(times) > 1:
         yield figure("Time of a step", [Line("seconds", times)], AxisUnit("s"))
     shapes = _highest([(step.number, float(step.shapes)) for step in steps if step.shapes is not None])
@@ -63,10 +68,6 @@ def _charts(observed: Observed) -> Iterator[str]:
     losses = tuple((float(one.step), one.loss) for one in observed.values if one.loss is not None)
     if len(losses) > 1:
         yield figure("Loss, where it was looked at", [Line("loss", losses)], AxisUnit())
-
-
-def _seconds(earlier: Step, later: Step) -> float:
-    return (later.seconds - earlier.seconds) / (later.number - earlier.number)
 
 
 def _highest(points: list[tuple[int, float]]) -> tuple[tuple[float, float], ...]:

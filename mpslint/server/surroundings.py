@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from mpslint.core.record import record
 from mpslint.project.run import full_path
-from mpslint.session.runs import FilesTogether, Runs, graph_of
+from mpslint.session.runs import Runs
 from mpslint.session.session import FileResult, Options
+from mpslint.session.units import FilesTogether, graph_of
 from mpslint.source.document import Document
 from mpslint.source.files import FoundFile
 

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, TypeVar
 from mpslint.core.finding import Finding, MpslintError, UsageError
 from mpslint.core.record import record
 from mpslint.project.run import full_path
-from mpslint.session.runs import FilesTogether, Runs
+from mpslint.session.runs import Runs
 from mpslint.session.session import FileResult, Options, configuration_for, fix_file, prepared_fix, refuse_unread
+from mpslint.session.units import FilesTogether
 from mpslint.source.document import Document
 from mpslint.source.files import FoundFile
 

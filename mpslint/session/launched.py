@@ -74,9 +74,9 @@ def _flags_of_strangers(path: str, project: Project) -> Iterator[Span]:
 def _takers() -> re.Pattern[str]:
     """Return a pattern of the names of what stands for a run in some framework: Trainers, their arguments, Accelerators."""
     from mpslint.settings.dialects import load_dialects  # a file that names no framework loads no dialects
-    from mpslint.settings.roles import load_roles
+    from mpslint.settings.roles import roles_that
 
-    roles = load_roles().runs
+    roles = roles_that("run")
     calls = (call for dialect in load_dialects().all for call in dialect.calls if call.role in roles)
     names = {name.rpartition(".")[2] for call in calls for name in call.names} - {"*"}
     choices = "|".join(re.escape(name).replace(re.escape("*"), r"\w*") for name in sorted(names))

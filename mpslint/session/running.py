@@ -17,8 +17,9 @@ from mpslint.core.inert import inert
 from mpslint.core.notices import forget, notice, taken
 from mpslint.core.signals import SIGNALS, signals_later
 from mpslint.project.run import full_path
-from mpslint.session.runs import FilesTogether, check_unit, graph_of, units_of
+from mpslint.session.runs import check_unit
 from mpslint.session.session import FileResult, Options, check_file
+from mpslint.session.units import FilesTogether, graph_of, units_of
 from mpslint.session.view import FileView, view
 from mpslint.source.files import STANDARD_INPUT, FoundFile
 

@@ -1,4 +1,4 @@
-"""Which files are checked together, because one run reads them, and what comes out of each."""
+"""What comes out of files that are checked together, because one run reads them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from mpslint.config.sections import ENDINGS as SECTIONED
 from mpslint.core.collection import collect_if_due
 from mpslint.core.finding import Finding, ReadError, Related, Span
-from mpslint.core.outside import read_file
 from mpslint.core.record import record
 from mpslint.program.unreached import read
 from mpslint.project.launch import COMMAND_LINE_FILE, Entry, command_line, is_unwritten
@@ -28,7 +27,6 @@ from mpslint.session.agreement import (
     left_to_reader,
     with_runs,
 )
-from mpslint.session.graph import LARGEST_PROJECT_FILE, Graph
 from mpslint.session.launched import Visit, is_used_elsewhere, visited, without_strangers
 from mpslint.session.session import (
     FileResult,
@@ -41,16 +39,16 @@ from mpslint.session.session import (
     read_bytes,
     rules_for,
 )
+from mpslint.session.units import READ, FilesTogether, graph_of, units_of
 from mpslint.session.view import shown_path
 from mpslint.source.document import Document, Kind
-from mpslint.source.files import STANDARD_INPUT, FoundFile
+from mpslint.source.files import FoundFile
 
 if TYPE_CHECKING:
     from mpslint.engine import Checked
     from mpslint.settings.evidence import Evidence
+    from mpslint.target.target import Target
 
-READ = (Kind.PYTHON, Kind.NOTEBOOK, Kind.YAML, Kind.JSON, Kind.SHELL, Kind.MAKEFILE, Kind.ENV)
-"""What a run reads."""
 STARTERS = (Kind.SHELL, Kind.MAKEFILE)
 """What only starts runs: where all of them are followed, it has no plan of its own."""
 STARTS = "starts the run"
@@ -58,69 +56,6 @@ LINES_TYPED = 10_000
 """Lines that a notebook may gain while its runs are judged again and again."""
 MOST_STEPS = 100_000
 """Steps that walks of the runs of one group take together."""
-
-
-@record(frozen=True, slots=True)
-class FilesTogether:
-    """Files that are checked together: those asked for, by their number, and what starts the runs that read them."""
-
-    files: tuple[tuple[int, FoundFile], ...]
-    entries: tuple[Entry, ...] = ()
-    """What starts the runs that read them; nothing where a file is checked by itself."""
-    reads: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
-    """The absolute paths of the files that the runs around each file read."""
-    left_out: Mapping[Entry, tuple[str, ...]] = field(default_factory=dict)
-    """The files of the runs that are too much to read."""
-
-
-def graph_of(files: Sequence[FoundFile], options: Options, texts: Mapping[str, bytes] = MappingProxyType({})) -> Graph:
-    """Return which runs there are among some files, and around those of them that somebody named.
-
-    `texts`, by absolute path, count for what lies on the disk.
-    """
-    checkouts = checkouts_of(full_path(found.path) for found in files)
-    graph = Graph(options, Project(functools.partial(_unlisted, options, checkouts)), checkouts, texts)
-    for found in files:
-        graph.add(found)
-    graph.add_around(files)
-    graph.close()
-    return graph
-
-
-def units_of(graph: Graph, waiting: Sequence[tuple[int, FoundFile]]) -> list[FilesTogether]:
-    """Return the units of the files that wait to be checked; those that no run ties together stand alone."""
-    groups: dict[str, list[tuple[int, FoundFile]]] = {}
-    alone: list[FilesTogether] = []
-    for index, found in waiting:
-        group = graph.group_of(full_path(found.path)) if found.path != STANDARD_INPUT else None
-        if group is None:
-            alone.append(FilesTogether(((index, found),)))
-        else:
-            groups.setdefault(group, []).append((index, found))
-    return sorted([*alone, *(_unit(graph, tuple(members)) for members in groups.values())], key=lambda unit: unit.files[0][0])
-
-
-def _unit(graph: Graph, members: tuple[tuple[int, FoundFile], ...]) -> FilesTogether:
-    """Return the unit of those of a group's files that wait: with what starts the runs that read one of them."""
-    paths = {index: full_path(found.path) for index, found in members}
-    around = {index: graph.files_around(path) for index, path in paths.items()}
-    return FilesTogether(members, graph.entries_around(paths.values()), around, graph.left_out)
-
-
-def _unlisted(options: Options, checkouts: Sequence[str], path: str) -> Document | None:
-    """Return the Document of a file that a run reads, though nobody asked for it to be checked.
-
-    None for one that cannot be read, and for one that another file names by `..` or through a link out of all checkouts.
-    """
-    found = FoundFile(path, is_named=False)
-    if is_unwritten(path) or is_out_of(checkouts, path):
-        return None
-    try:
-        data = read_file(path, LARGEST_PROJECT_FILE)
-        document = read(path, data, Kind.YAML) if path.endswith(SECTIONED) else open_document(found, data, options)
-    except ReadError:
-        return None
-    return document if document.kind in READ else None
 
 
 def check_paths(paths: Sequence[str], options: Options) -> Iterator[FileResult]:
@@ -142,14 +77,19 @@ def check_unit(unit: FilesTogether, options: Options) -> Iterator[tuple[int, Fil
     del checked.project  # which refers back: the collector doesn't look at what it set aside before
 
 
-def files_of_runs(files: Sequence[FoundFile], options: Options) -> list[FoundFile]:
-    """Return some files, and behind them the other files that their runs read."""
-    units = units_of(graph_of(files, options), list(enumerate(files)))
-    known = {full_path(found.path) for found in files}
-    known |= {one.launch for unit in units for one in unit.entries if is_unwritten(one.launch)}
-    others = dict.fromkeys(path for unit in units for paths in unit.reads.values() for path in paths if path not in known)
-    is_absolute = any(os.path.isabs(found.path) for found in files)
-    return [*files, *(FoundFile(shown_path(path, is_absolute), is_named=False) for path in others)]
+@record(frozen=True, eq=False)
+class _Judged:
+    """What the walk of one run gives, by the absolute paths of its files."""
+
+    target: Target
+    findings: Mapping[str, tuple[Finding, ...]]
+    ruled_out: frozenset[PlaceOfRule]
+    as_one: set[str]
+    """Rules whose fixes are made all or none."""
+    beyond: Mapping[str, tuple[Finding, ...]]
+    """What is found in files that are not of the unit, where fixes will be made."""
+    visit: Visit | None = None
+    steps: int = 0
 
 
 @record(eq=False)
@@ -182,6 +122,8 @@ class Runs:
     """The files of the runs that were not followed, as those before took all steps."""
     changed: Mapping[str, Document] = field(default_factory=dict)
     """Documents that count for what lies on the disk."""
+    judged: dict[Entry, tuple[Mapping[str, Document | None], _Judged]] = field(default_factory=dict)
+    """What runs gave while they are fixed, with the texts of all files that they read then."""
 
     @functools.cached_property
     def project(self) -> Project:
@@ -249,44 +191,60 @@ class Runs:
         return shown_path(path, os.path.isabs(self.unit.files[0][1].path))
 
     def _judge(self, start: Entry) -> int:
-        """Judge one run; return the steps that its walk took."""
-        from mpslint.engine import Checked, check_run
-        from mpslint.session.targeting import target_for
+        """Judge one run, by what it gave before where none of its files has changed; return the steps that its walk took."""
+        from mpslint.engine import Checked
 
         run = run_of(self.project, start)
         if run is None:
             return 0
+        files = {path: self.project.document(path) for path in run.parts}
+        read, one = self.judged.get(start, ({}, None))
+        if one is None or read.keys() != files.keys() or any(read[path] is not document for path, document in files.items()):
+            one = self._walked(start, run)
+            if self.is_fixing:
+                self.judged[start] = files, one
+        self.ruled_out |= one.ruled_out
+        self.reached.update(run.parts.keys() - {start.script})
+        self.tied.append({(path, at.rule, at.span) for path, found in one.findings.items() for at in found if at.rule in one.as_one})
+        for path, found in one.findings.items():
+            if path == start.shown_at == start.script:
+                self.by_default.setdefault(path, []).extend(found)
+                continue
+            entries = () if start.shown_at == path else (_starting(run),)
+            self.findings.setdefault(path, []).extend(replace(each, entries=entries) for each in found)
+        for path in sorted(one.beyond):
+            before = self.beyond[path].findings if path in self.beyond else ()
+            self.beyond[path] = Checked(run.parts[path].document, one.target, (*before, *one.beyond[path]), (), ())
+        if one.visit is not None:
+            self.visits.setdefault(start.script, []).append(one.visit)
+        return one.steps
+
+    def _walked(self, start: Entry, run: Run) -> _Judged:
+        """Return what a walk of a run gives."""
+        from mpslint.engine import check_run
+        from mpslint.session.targeting import target_for
+
         entry = run.parts[start.script].document
         configured = configuration_for if start.script in self.opened else configuration_around
         configuration = configured(entry.path, self.options)
         target = target_for(entry, configuration, self.options.target, self.options.observed)
         rules = rules_for("", configuration, self.options)
         walked = check_run(run, target, rules, self.opened.keys(), not self.is_fixing)
-        self.ruled_out |= walked.ruled_out
-        self.reached.update(run.parts.keys() - {start.script})
         said = {one.rule for found in walked.findings.values() for one in found}
         as_one = {rule.id for rule in rules if rule.id in said and rule.as_one}
-        self.tied.append({(path, one.rule, one.span) for path, found in walked.findings.items() for one in found if one.rule in as_one})
-        for path, found in walked.findings.items():
-            if path == start.shown_at == start.script:
-                self.by_default.setdefault(path, []).extend(found)
-                continue
-            entries = () if start.shown_at == path else (_starting(run),)
-            self.findings.setdefault(path, []).extend(replace(one, entries=entries) for one in found)
+        beyond: dict[str, tuple[Finding, ...]] = {}
         if self.is_fixing and not self.opened.keys() >= run.parts.keys():
-            whole = check_run(run, target, rules, looks_ahead=False).findings
-            for path in sorted(whole.keys() - self.opened.keys()):
-                before = self.beyond[path].findings if path in self.beyond else ()
-                self.beyond[path] = Checked(run.parts[path].document, target, (*before, *whole[path]), (), ())
-        if walked.evidence is not None:
-            own = frozenset((one.rule, one.span) for one in walked.findings.get(start.script, ()))
-            self.visits.setdefault(start.script, []).append(Visit(visited(run, walked.evidence), own))
-        steps = walked.evidence.facts.steps if walked.evidence is not None else 0
-        if walked.evidence is not None and self.options.with_plans:
+            whole = check_run(run, target, rules, looks_ahead=False, evidence=walked.evidence).findings
+            beyond = {path: found for path, found in whole.items() if path not in self.opened}
+        if walked.evidence is None:
+            return _Judged(target, walked.findings, walked.ruled_out, as_one, beyond)
+        own = frozenset((one.rule, one.span) for one in walked.findings.get(start.script, ()))
+        visit, steps = Visit(visited(run, walked.evidence), own), walked.evidence.facts.steps
+        if self.options.with_plans:
             self.runs.setdefault(start.shown_at, []).append(walked.evidence)
-        elif walked.evidence is not None:
+        else:
             walked.evidence.facts.release()
-        return steps
+        return _Judged(target, walked.findings, walked.ruled_out, as_one, beyond, visit, steps)
 
     def _shown_at(self, path: str, span: Span) -> str:
         document = self.project.document(path)

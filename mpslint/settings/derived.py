@@ -12,7 +12,7 @@ from mpslint.core.versions import VersionRange
 from mpslint.facts.values import UNKNOWN, Call, Class, Instance, Known, Value, alternatives_of
 from mpslint.settings.families import ModelFamily, load_families
 from mpslint.settings.plan import TrainingPlan
-from mpslint.settings.roles import load_roles
+from mpslint.settings.roles import roles_that
 from mpslint.settings.setting import Setting
 from mpslint.settings.sliced import cut_by_hand
 from mpslint.settings.stacked import loads_itself, stacking_call
@@ -159,7 +159,7 @@ def _bound(plan: TrainingPlan, family: ModelFamily | None) -> Setting | None:
     """Return the longest sequence that a batch can hold: the length that the text is cut or padded to, else the model's own."""
     sources = plan.settings.get("length.source", ())
     is_said = any(
-        setting.is_written and _role(setting) in load_roles().cut for setting in sources
+        setting.is_written and _role(setting) in roles_that("cuts") for setting in sources
     )  # None included, which takes the default away
     counting = [setting for setting in sources if setting.is_written or not is_said]
     cut = [s for s in counting if s.is_known and isinstance(s.constant, int) and _cuts(plan, s)]
@@ -183,7 +183,7 @@ def _cuts(plan: TrainingPlan, setting: Setting) -> bool:
     """Return whether samples are cut to a length: of arguments, or of a tokenizer that truncates; of a file or flag, if written there."""
     if setting.style in ELSEWHERE:
         return setting.is_written
-    return _role(setting) in load_roles().cut or _is_cut(plan, setting.call)
+    return _role(setting) in roles_that("cuts") or _is_cut(plan, setting.call)
 
 
 def _reached(plan: TrainingPlan, family: ModelFamily | None) -> Setting | None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from mpslint.core.finding import RuleError
-from mpslint.core.knowledge import read_yaml
+from mpslint.core.knowledge import given_fields, read_yaml
 from mpslint.core.versions import VersionRange
 from mpslint.settings.dialect import (
     AttributePattern,
@@ -29,9 +29,7 @@ READERS = ("plain", "word", "words", "kind", "device", "devices", "dtype", "gpu"
 """How a value is read: as it is; as a word (`IntervalStrategy.EPOCH` is `epoch`), or as that or the class of an object (`DDPStrategy()` is
 `ddpstrategy`); as a device, a dtype or a number; as the number of devices that there must be (`[6]` is 7), or of the rows of a data set;
 whether it is there."""
-_CALL_KEYS = {
-    "role", "table", "names", "not_names", "methods", "written", "has", "lacks", "under", "positional_at_most", "sets", "named", "rests_on",
-}  # fmt: skip
+_CALL_KEYS = {*CallPattern.__annotations__} - {"dialect"}
 _SPELLING_KEYS = {"setting", "reads", "values", "when"}
 
 
@@ -71,26 +69,18 @@ def _read_command(path: Path, dialect: str, data: Mapping[str, Any], tables: Map
     own = {"programs", "has", "lacks", "names", "where_absent"}
     _only(path, data, own | {"role", "table", "sets"})
     call = _read_call(path, dialect, {key: value for key, value in data.items() if key not in own}, tables)
-    has, lacks, names = (tuple(data.get(key, ())) for key in ("has", "lacks", "names"))
-    return CommandPattern(Globs(tuple(data["programs"])), has, call, lacks, names, data.get("where_absent", False))
+    read: dict[str, Any] = {"has": (), **given_fields(CommandPattern, data), "programs": Globs(tuple(data["programs"])), "call": call}
+    return CommandPattern(**read)
 
 
 def _read_config(path: Path, dialect: str, data: Mapping[str, Any], tables: Mapping[str, Table]) -> ConfigPattern:
     own = {"title", "needs", "has", "lacks", "at", "beside", "only", "environment", "defaults"}
     _only(path, data, own | {"role", "table", "sets"})
     call = _read_call(path, dialect, {key: value for key, value in data.items() if key not in own}, tables)
-    keys = {name: tuple(data.get(name, ())) for name in ("needs", "has", "lacks", "beside")}
-    if not (keys["needs"] or keys["has"]):
+    if not (data.get("needs") or data.get("has")):
         raise RuleError(f"{path}: configs: {data['title']}: say by which keys it is known, in `needs` or `has`")
-    return ConfigPattern(
-        data["title"],
-        call,
-        **keys,
-        at=data.get("at", ""),
-        only=frozenset(data.get("only", ())),
-        environment=data.get("environment", ""),
-        has_defaults=data.get("defaults", True),
-    )
+    has_defaults, only = data.get("defaults", True), frozenset(data.get("only", ()))
+    return ConfigPattern(**{"needs": (), **given_fields(ConfigPattern, data), "call": call, "only": only, "has_defaults": has_defaults})
 
 
 def _read_node(path: Path, data: Mapping[str, Any]) -> NodePattern:
@@ -156,19 +146,10 @@ def _read_call(path: Path, dialect: str, data: Mapping[str, Any], tables: Mappin
     for setting in (*data.get("sets", {}), *filter(None, [data.get("named"), data.get("rests_on")])):
         if setting not in load_vocabulary():
             raise RuleError(f"{path}: {data['role']}: unknown setting {setting!r}{closest(setting, load_vocabulary())}")
-    return CallPattern(
-        dialect,
-        check_role(data["role"], str(path)),
-        table,
-        tuple(data.get("names", ())),
-        tuple(data.get("not_names", ())),
-        tuple(data.get("methods", ())),
-        tuple(data.get("written", ())),
-        tuple(data.get("has", ())),
-        tuple(data.get("lacks", ())),
-        data.get("under", ""),
-        data.get("positional_at_most", 1 << 30),
-        data.get("sets", {}),
-        data.get("named", ""),
-        data.get("rests_on", ""),
-    )
+    read: dict[str, Any] = {
+        **given_fields(CallPattern, data),
+        "dialect": dialect,
+        "role": check_role(data["role"], str(path)),
+        "table": table,
+    }
+    return CallPattern(**read)

@@ -26,7 +26,7 @@ from mpslint.settings.dialect import Dialects
 from mpslint.settings.dialects import load_dialects
 from mpslint.settings.gather import gather
 from mpslint.settings.plan import FilePlans, TrainingPlan
-from mpslint.settings.roles import load_roles
+from mpslint.settings.roles import roles_that
 from mpslint.settings.setting import Setting
 from mpslint.source.document import Document, Kind, Part, Unread
 from mpslint.target.target import Target
@@ -88,7 +88,7 @@ class Evidence:
     def trains(self) -> bool:
         """Whether the program trains something: it has a Trainer, or runs `backward()`."""
         roles = {matched.pattern.role for matched in self.file_plans.matched}
-        return bool(roles & load_roles().trains) or any(call.method == "backward" for call in self.facts.calls)
+        return bool(roles & roles_that("trains")) or any(call.method == "backward" for call in self.facts.calls)
 
     @functools.cached_property
     def is_program(self) -> bool:
@@ -121,7 +121,7 @@ class Evidence:
     @functools.cached_property
     def device_choosers(self) -> tuple[Call, ...]:
         """The calls that make a Trainer or the like, those left out that are told to stay on the CPU."""
-        choosers = (m for m in self.file_plans.matched if m.pattern.role in load_roles().choose_device)
+        choosers = (m for m in self.file_plans.matched if m.pattern.role in roles_that("chooses_device"))
         return tuple(m.call for m in choosers if not any(s.name == "device.accelerator" and s.constants == ("cpu",) for s in m.settings))
 
     def runs_on(self, device: str) -> bool:

@@ -19,7 +19,7 @@ from mpslint.settings.derived import derived_settings, with_derived
 from mpslint.settings.dialect import Dialects
 from mpslint.settings.dialects import load_dialects
 from mpslint.settings.plan import FilePlans, Matched, TrainingPlan, without_training
-from mpslint.settings.roles import load_roles
+from mpslint.settings.roles import load_roles, roles_that
 from mpslint.settings.setting import Setting
 from mpslint.settings.translate import Translator, bound_arguments
 from mpslint.settings.unread import without_unread
@@ -67,7 +67,7 @@ class _Gatherer:
     def plans(self) -> Iterator[TrainingPlan]:
         """Yield one plan a run, then one for what belongs to none."""
         for m in self.matched:
-            if m.pattern.role in load_roles().runs and m.pattern.role != "arguments":
+            if m.pattern.role in roles_that("run") and m.pattern.role != "arguments":
                 yield self._of_run(m)
         for m in self.matched:
             if m.pattern.role == "arguments" and id(m) not in self.used:
@@ -75,7 +75,7 @@ class _Gatherer:
         yield from self._of_loops()
         yield from self._of_commands()
         yield from self._of_configs()
-        rest = [m for m in self.matched if m.pattern.role not in load_roles().runs]
+        rest = [m for m in self.matched if m.pattern.role not in roles_that("run")]
         if rest or self.loose:
             yield self._plan("file", rest, "file", None)
 
@@ -108,7 +108,7 @@ class _Gatherer:
 
     @functools.cached_property
     def _shared(self) -> list[Matched]:
-        shared = load_roles().shared
+        shared = roles_that("shared")
         return [m for m in self.matched if m.pattern.role in shared and id(m) not in self._generated]
 
     @functools.cached_property
@@ -130,10 +130,9 @@ class _Gatherer:
     @functools.cached_property
     def _given_to_runs(self) -> frozenset[int]:
         """The models and adapters that some Trainer is given: they are no part of a Trainer that isn't."""
-        declared = load_roles()
-        runs = [m for m in self.matched if m.pattern.role in declared.runs and m.pattern.role != "arguments"]
+        runs = [m for m in self.matched if m.pattern.role in roles_that("run") and m.pattern.role != "arguments"]
         given = (argument.value for run in runs for argument in bound_arguments(run.call, run.pattern).values())
-        return frozenset(id(part) for value in given for part in behind(value, self.by_result) if part.pattern.role in declared.own)
+        return frozenset(id(part) for value in given for part in behind(value, self.by_result) if part.pattern.role in roles_that("own"))
 
     @functools.cached_property
     def _only_evaluated(self) -> frozenset[int]:
@@ -151,13 +150,12 @@ class _Gatherer:
         collators = self._collators
         if "collator" not in roles and "data_collator" in given and len(collators) == 1:
             parts += collators
-        declared = load_roles()
-        taken = {role for role in declared.own if role in roles}
+        taken = {role for role in roles_that("own") if role in roles}
         apart = self._given_to_runs | self._only_evaluated
         others = [m for m in self._shared if m not in parts and m.pattern.role not in taken and id(m) not in apart]
-        loaders = given_loaders(run, declared.kinds[run.pattern.role], self.facts, self.matched, self.by_result)
+        loaders = given_loaders(run, load_roles()[run.pattern.role], self.facts, self.matched, self.by_result)
         batches = [setting for part in loaders for setting in of_loader(part)]
-        plan = self._plan(declared.runs[run.pattern.role], [*others, *parts, run], _called(run.call), run.call.node, batches)
+        plan = self._plan(load_roles()[run.pattern.role].run, [*others, *parts, run], _called(run.call), run.call.node, batches)
         return without_training(plan, run.call) if only_evaluates(run, self.facts) else plan
 
     def _of_loops(self) -> Iterator[TrainingPlan]:
@@ -169,7 +167,7 @@ class _Gatherer:
                 continue
             seen.add(id(loops[0]))
             parts = [
-                m for m in self.matched if m.pattern.role in load_roles().shared | load_roles().in_loop and id(m) not in self._generated
+                m for m in self.matched if m.pattern.role in roles_that("shared") | roles_that("in_loop") and id(m) not in self._generated
             ]
             batches = [
                 setting
@@ -204,7 +202,7 @@ class _Gatherer:
 
 def only_evaluates(trainer: Matched, facts: Facts) -> bool:
     """Return whether a program calls methods of a Trainer that evaluate, and nowhere a method that may train."""
-    kind = load_roles().kinds[trainer.pattern.role]
+    kind = load_roles()[trainer.pattern.role]
     called = facts.methods_called()
     return not called.get(id(trainer.call.result), set()).isdisjoint(kind.evaluating) and set().union(*called.values()).isdisjoint(
         kind.training
@@ -220,7 +218,7 @@ def _is_undecided(name: str, parts: Sequence[Matched]) -> bool:
 
 def _runs_of(parts: Sequence[ConfigPart]) -> Iterator[list[ConfigPart]]:
     """Yield the parts of each run that a configuration file describes: what is part of none belongs to all of them."""
-    runs = list(dict.fromkeys(id(part.mapping) for part in parts if part.pattern.call.role in load_roles().runs))
+    runs = list(dict.fromkeys(id(part.mapping) for part in parts if part.pattern.call.role in roles_that("run")))
     for run in runs or [0] if parts else ():
         shared = [part for part in parts if id(part.mapping) not in runs]
         yield [*(part for part in parts if id(part.mapping) == run), *shared]

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from mpslint.facts.facts import Facts
 from mpslint.program.walk import walk
 from mpslint.settings.plan import Matched
-from mpslint.settings.roles import load_roles
+from mpslint.settings.roles import roles_that
 
 
 def without_unread(matched: Sequence[Matched], facts: Facts) -> tuple[Matched, ...]:
@@ -16,7 +16,7 @@ def without_unread(matched: Sequence[Matched], facts: Facts) -> tuple[Matched, .
 
     A file without a model may make them for others.
     """
-    given = load_roles().that("given")
+    given = roles_that("given")
     if not any(m.pattern.role == "model" for m in matched) or not any(m.pattern.role in given for m in matched):
         return tuple(matched)
     made: dict[int, str] = {}

@@ -181,10 +181,6 @@ class Document:
         return starts
 
     @functools.cached_property
-    def _is_ascii(self) -> bool:
-        return self.text.isascii()
-
-    @functools.cached_property
     def _cell_starts(self) -> list[int]:
         return [cell.span.start for cell in self.cells]
 
@@ -212,7 +208,7 @@ class Document:
     def offset(self, line: int, utf8_column: int) -> int:
         """Return the offset for a line (from 1) and a column counted in UTF-8 bytes, as `ast` counts."""
         start = self.line_starts[line - 1]
-        if self._is_ascii:
+        if self.text.isascii():
             return start + utf8_column
         end = self.line_starts[line] if line < len(self.line_starts) else len(self.text)
         return start + len(self.text[start:end].encode("utf-8", "surrogatepass")[:utf8_column].decode("utf-8", "ignore"))

@@ -24,29 +24,8 @@ PYTHON_CELLS = frozenset(
 SHELL_CELLS = frozenset(["bash", "sh", "shell", "script", "!", "system", "sx"])
 WRITING_CELLS = frozenset({"writefile", "file"})
 AUTOMAGIC = frozenset(
-    [
-        *(
-            "pip",
-            "conda",
-            "mamba",
-            "micromamba",
-            "uv",
-            "cd",
-            "ls",
-            "ll",
-            "pwd",
-            "mkdir",
-            "rmdir",
-            "rm",
-            "cp",
-            "mv",
-            "cat",
-            "less",
-            "more",
-            "man",
-        ),
-        *("env", "set_env", "load_ext", "reload_ext", "autoreload", "matplotlib", "pylab", "run", "system", "sx"),
-    ]
+    "pip conda mamba micromamba uv cd ls ll pwd mkdir rmdir rm cp mv cat less more man env set_env load_ext reload_ext autoreload "
+    "matplotlib pylab run system sx".split()
 )
 """Line magics, and aliases of commands, that IPython also runs without a percent sign."""
 TIMED = "%time "

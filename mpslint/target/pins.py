@@ -56,7 +56,11 @@ def decoded(data: bytes) -> str:
 def project_root(folder: str) -> Path | None:
     """Return the nearest folder, this one or one above it, that looks like the root of a project; None where there is none."""
     names = names_in(folder)
-    if not _marks().isdisjoint(names) or any(_is_lines(name) for name in names) or conda_environments(folder):
+    if (
+        not _marks().isdisjoint(names)
+        or any(name.startswith("requirements") and name.endswith((".txt", ".in")) for name in names)
+        or conda_environments(folder)
+    ):
         return Path(folder)
     above = os.path.dirname(folder)
     return project_root(above) if above != folder else None
@@ -94,10 +98,6 @@ def _is_conda_environment(path: Path) -> bool:
         return manifests.is_conda_environment(text_of(path))
     except (ReadError, OSError):
         return False
-
-
-def _is_lines(name: str) -> bool:
-    return name.startswith("requirements") and name.endswith((".txt", ".in"))
 
 
 @remembered(maxsize=64)

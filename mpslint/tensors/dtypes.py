@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from mpslint.core.record import record
 from mpslint.facts.joined import join_all
@@ -57,7 +57,7 @@ def result_dtype(word: str, operands: Sequence[Typed], default: Value, of_arrays
 def promoted(operands: Sequence[Typed], default: str) -> Value:
     """Return the dtype of what operands make together, as torch promotes; Unknown where that isn't known."""
     if not operands or any(not one.dtype for one in operands):
-        return _unknown_of(operands)
+        return next((one.origin for one in operands if not one.dtype), UNKNOWN)
     result: Typed | None = None
     for rank in (2, 1, 0):
         among = [one for one in operands if one.rank == rank]
@@ -96,11 +96,6 @@ def _named(dtype: str, said: Value) -> Value:
     if isinstance(said, Known):
         return said if said.value == dtype else Known(dtype, said.origin, said.weak)
     return Known(dtype, origin_of(said))
-
-
-def _unknown_of(operands: Iterable[Typed]) -> Value:
-    """Return the trait of an operand that isn't known, with its reason."""
-    return next((one.origin for one in operands if not one.dtype), UNKNOWN)
 
 
 def typed_operand(value: Value) -> Typed | None:

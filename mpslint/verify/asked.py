@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 from mpslint.core.finding import MpslintError
 from mpslint.rewrite.apply import Fixed
 from mpslint.session.fixing import fix_unit
-from mpslint.session.runs import files_of_runs, graph_of, units_of
 from mpslint.session.session import Options as Session
 from mpslint.session.session import files_of, fix_file
+from mpslint.session.units import files_of_runs, graph_of, units_of
 from mpslint.source.files import FoundFile as FoundFile
 from mpslint.verify.reading import runs_of
 

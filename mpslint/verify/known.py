@@ -44,7 +44,7 @@ class KnownEstimate:
 
 def keep_estimate(found: FoundFile, session: Options, estimate: KnownEstimate) -> None:
     """Keep what was estimated for a file."""
-    from mpslint.session.runs import files_of_runs
+    from mpslint.session.units import files_of_runs
 
     if not session.started:
         of_run = [os.path.abspath(one.path) for one in files_of_runs([replace(found, is_named=True)], session)]

@@ -19,8 +19,8 @@ from click.testing import CliRunner, Result
 from mpslint.cli import fix as fix_command
 from mpslint.cli import group
 from mpslint.session.fixing import Outcome
-from mpslint.session.runs import FilesTogether
 from mpslint.session.session import Options
+from mpslint.session.units import FilesTogether
 from mpslint.source.temporary import temporary_file
 from tests import LONG, comes_true
 from tests.notebooks import notebook

@@ -84,3 +84,13 @@ def test_slots_keep_out_what_is_no_field() -> None:
     with pytest.raises(AttributeError):
         Point(1).z = 3  # type: ignore[attr-defined]
     assert not hasattr(Counter(), "__dict__")
+
+
+def test_a_field_may_have_the_name_of_what_stands_for_no_argument() -> None:
+    @record(slots=True)
+    class Condition:
+        missing: bool | None = None
+        names: list[str] = field(default_factory=list)
+
+    assert Condition().missing is None
+    assert Condition().names == []

@@ -14,8 +14,9 @@ from click.testing import CliRunner
 from mpslint.core.finding import Finding
 from mpslint.rewrite.apply import Fixed
 from mpslint.session.fixing import fix_unit
-from mpslint.session.runs import check_paths, graph_of, units_of
+from mpslint.session.runs import check_paths
 from mpslint.session.session import Options, files_of
+from mpslint.session.units import graph_of, units_of
 
 PROJECTS = sorted((Path(__file__).parents[1] / "projects").glob("*.yaml"))
 

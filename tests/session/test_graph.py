@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from mpslint.session import graph
-from mpslint.session.runs import graph_of
 from mpslint.session.session import Options
+from mpslint.session.units import graph_of
 from mpslint.source.files import FoundFile
 
 

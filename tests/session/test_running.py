@@ -16,8 +16,8 @@ import pytest
 from mpslint.core.finding import UsageError
 from mpslint.session import running, session
 from mpslint.session.running import check_files
-from mpslint.session.runs import FilesTogether
 from mpslint.session.session import FileResult, Options, files_of
+from mpslint.session.units import FilesTogether
 from mpslint.source.files import FoundFile
 from mpslint.source.notebook import NotebookText
 from mpslint.verify.keeper import descendants

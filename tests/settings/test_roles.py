@@ -31,7 +31,7 @@ def test_every_declared_role_is_used() -> None:
         used |= {pattern.role for pattern in dialect.calls}
         used |= {pattern.call.role for pattern in (*dialect.commands, *dialect.configs)}
 
-    assert set(load_roles().kinds) - used == set()
+    assert set(load_roles()) - used == set()
 
 
 def test_a_mistyped_role_in_a_rule_names_the_closest() -> None:
