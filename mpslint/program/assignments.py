@@ -25,13 +25,16 @@ from mpslint.facts.values import (
     alternatives_of,
     is_weak,
     settled,
+    weakened,
 )
 from mpslint.program import dicts, effects, environment, executed, fields, implicit, lists
 from mpslint.program.attributes import accessors_of_bases, descriptor_method, get_item, is_property, is_whole_class
 from mpslint.program.exits import Raised, is_certain, may_raise
 from mpslint.program.lists import iterated
-from mpslint.program.machine import COMMAND_WORDS, Walker
+from mpslint.program.machine import COMMAND_WORDS, PATCHED, Walker
 from mpslint.program.operators import combine, note_division, own_operator
+from mpslint.program.store import CONTENT
+from mpslint.program.walk import walk
 from mpslint.tensors import modules, operations
 
 
@@ -59,7 +62,19 @@ def annotated_assignment(m: Walker, node: ast.AnnAssign) -> bool:
     """Carry out `name: type = value`."""
     if node.value is not None:
         assign(m, node.target, m.value(node.value), node.value, node)
+    if m.frame is m.root or m.frame.is_class:
+        evaluate_annotations(m, [node.annotation])
     return False
+
+
+def evaluate_annotations(m: Walker, nodes: Sequence[ast.expr | None]) -> None:
+    """Carry out what annotations do: until Python 3.14 at once, and later only where they are asked for."""
+    is_silent, m.is_silent = m.is_silent, True
+    for node in nodes:
+        if node is not None and any(isinstance(one, (ast.Call, ast.NamedExpr)) for one in walk(node)):
+            with m.perhaps():
+                m.value(node)
+    m.is_silent = is_silent
 
 
 def assign(m: Walker, target: ast.expr, value: Value, value_node: ast.expr, statement: ast.stmt) -> None:
@@ -177,6 +192,9 @@ def write_to(m: Walker, owner: Value, name: str, value: Value, node: ast.expr, i
 
 def _write_plainly(m: Walker, owner: Value, name: str, value: Value) -> None:
     if isinstance(owner, (Instance, Class, Module)):
+        if isinstance(owner, Class) and name in owner.all_fields() and fields.has_fields(m, owner):
+            m.store.lose(value)
+            value = UNKNOWN  # its objects go on with the default that the class was made with
         if isinstance(owner, Instance) and owner.cls is not None and owner.cls.lookup("__slots__") is not None:
             may_raise(m)
         if isinstance(owner, Instance) and name == "__class__":
@@ -190,12 +208,19 @@ def _write_plainly(m: Walker, owner: Value, name: str, value: Value) -> None:
         m.store.write(m.kept, (owner.born,), UNKNOWN)  # `__defaults__`, `__code__`: what it gives may be another
     elif isinstance(owner, Symbol) and f"{owner.name}.{name}" == COMMAND_WORDS:
         m.store.write(m.module.slots, COMMAND_WORDS, value)
+    elif isinstance(owner, Symbol):
+        m.store.write(m.module.slots, (PATCHED, m.platform.normalise(f"{owner.name}.{name}")), value)
 
 
 def _become(m: Walker, owner: Instance, value: Value) -> None:
-    """Give an object the entries of a dict as its attributes (`self.__dict__ = json.load(file)`); those of itself it has."""
+    """Give an object the entries of a dict as its attributes (`self.__dict__ = json.load(file)`); the dict may be changed elsewhere."""
+    effects.change_any_attribute(m, owner, value)
+    for key in [one for one in owner.slots if isinstance(one, str)] if isinstance(value, Mapping) else ():
+        m.store.forget(owner.slots, key, MAYBE)
     for key, entry in value.slots.items() if isinstance(value, Mapping) else ():
-        m.store.write(owner.slots, key, entry.value)
+        m.store.write(owner.slots, key, weakened(entry.value))
+    if isinstance(value, Mapping):
+        effects.never_sure_again(m, {(id(value), CONTENT): (value, CONTENT, None)})
 
 
 def _assign_item(m: Walker, target: ast.Subscript, value: Value, value_node: ast.expr, statement: ast.stmt) -> None:
@@ -384,6 +409,8 @@ def _delete_item(m: Walker, receiver: Value, index: Value, target: ast.expr) -> 
         m.store.delete(m.module.slots, ("environment", index.value))
     else:
         may_raise(m)
+        if isinstance(receiver, Instance) and receiver.name == executed.NAMES:
+            executed.forget_names(m, receiver.slots)
         implicit.called(m, [receiver], frozenset({"__delitem__"}))
         effects.change_given(m, receiver, "")
         if isinstance(receiver, Unknown):

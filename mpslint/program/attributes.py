@@ -139,6 +139,8 @@ def _attribute_of_module(m: Walker, base: Module, name: str) -> Value:
 
 def _attribute_of_symbol(m: Walker, base: Symbol, name: str, node: ast.expr | None) -> Value:
     full = m.platform.normalise(f"{base.name}.{name}")
+    if (patched := m.patched(full)) is not None:
+        return patched
     if base.name in m.platform.flag_holders:
         return get_attribute(m, flags.holder(m, base.name), name, node)
     if full in m.platform.flag_holders:
@@ -263,6 +265,8 @@ def get_item(m: Walker, base: Value, index: Value) -> Value:
         return m.home or Instance(NAMES, slots=m.root.slots)
     if isinstance(base, Symbol):
         return index if base.name in m.platform.transparent else UNKNOWN
+    if isinstance(base, Class) and isinstance(own := base.lookup("__class_getitem__"), Function):
+        return call_function(m, own, [base, index], {}, False, None)
     if isinstance(base, Instance):
         key = ("item", index.value) if isinstance(index, Known) and is_hashable(index.value) else "item"
         if isinstance(index, Known) and isinstance(index.value, str) and index.value in base.slots:

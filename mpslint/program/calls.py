@@ -65,15 +65,23 @@ def evaluate_call(m: Walker, node: ast.Call) -> Value:
     """Return what a call returns, and record it when it calls something outside the program."""
     receiver: Value | None = None
     if isinstance(node.func, ast.Attribute):
-        receiver = as_one(with_attribute(m.value(node.func.value), node.func.attr))
+        receiver = as_one(_having(m, m.value(node.func.value), node.func.attr))
         callee = _method_of(m, receiver, node.func)
         m.facts.uses.read(node.func, callee)
     else:
-        callee = with_attribute(m.value(node.func), "__call__")
+        callee = _having(m, m.value(node.func), "__call__")
     arguments = evaluate_arguments(m, node)
     value = _called(m, node, callee, receiver, arguments)
     m.facts.uses.read(node, value)
     return value
+
+
+def _having(m: Walker, value: Value, name: str) -> Value:
+    """Return what a value is where an attribute of it is asked for, which may raise."""
+    left = with_attribute(value, name)
+    if left is not value:
+        may_raise(m)
+    return left
 
 
 def _called(m: Walker, node: ast.Call, callee: Value, receiver: Value | None, arguments: CallArguments) -> Value:
@@ -327,6 +335,8 @@ def instantiate(m: Walker, cls: Class, arguments: CallArguments, node: ast.Call 
         fields.fill(m, instance, cls, arguments, node)
     if isinstance(constructor, Function):
         call_function(m, constructor, [instance, *arguments.given], arguments.named, arguments.is_open, node)
+    if isinstance(last := cls.lookup("__del__"), Function):  # nobody knows when the object goes
+        effects.not_followed(m, [last, instance, *arguments.all], is_lasting=True)
     if node is not None and (builder := next((base for base in outside if base in m.platform.builders), "")):
         built.build(m, builder, arguments, node, instance)
     elif outside and node is not None:

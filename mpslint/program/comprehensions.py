@@ -39,6 +39,7 @@ MOST_STEPS_OF_ROUNDS = 20_000
 
 def comprehension(m: Walker, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp) -> Value:
     """Return what a comprehension makes; what it calls is noted once."""
+    begun = count_made()
     found, written = _any_round(m, node)
     if (isinstance(found, (Items, Mapping)) and (found.open if isinstance(found, Items) else found.is_open)) or written:
         exact = _exact(m, node)
@@ -54,6 +55,7 @@ def comprehension(m: Walker, node: ast.ListComp | ast.SetComp | ast.GeneratorExp
         is_silent, m.is_silent = m.is_silent, True
         found, _ = _any_round(m, node)
         m.is_silent = is_silent
+    m.store.stand_for_many(getattr(found, "each", None), begun)
     return found
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import posixpath
 
 from mpslint.facts.facts import EnvironmentWrite
 from mpslint.facts.joined import join
@@ -65,7 +66,7 @@ def call_os(m: Walker, name: str, arguments: CallArguments, node: ast.Call) -> V
     if name == "os.path.join":
         values = [argument.value for argument in positional]
         if values and all(isinstance(value, Known) and isinstance(value.value, str) for value in values):
-            return Known("/".join(value.value for value in values if isinstance(value, Known)), node)
+            return Known(posixpath.join(*(value.value for value in values if isinstance(value, Known))), node)
         return UNKNOWN
     return None
 

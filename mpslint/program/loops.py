@@ -201,7 +201,7 @@ def _loop(
         for target, path in of_any:
             target.paths.append(path)
     is_shaky = goes_through is None or any(key is CONTENT and at in goes_through for state in states for at, key in state)
-    return _finish(m, node, states, breaks, is_shaky)
+    return _finish(m, node, states, breaks, is_shaky, begin if isinstance(node, ast.While) else None)
 
 
 def _of_made(states: Sequence[Writes], made: Set[int]) -> Writes:
@@ -376,11 +376,17 @@ def _wider(state: Writes, changed: Writes, new: Set[object], begun: int) -> Writ
 
 
 def _finish(
-    m: Walker, node: ast.For | ast.AsyncFor | ast.While, states: Sequence[Writes], breaks: Sequence[Writes], is_shaky: bool = False
+    m: Walker,
+    node: ast.For | ast.AsyncFor | ast.While,
+    states: Sequence[Writes],
+    breaks: Sequence[Writes],
+    is_shaky: bool = False,
+    ask: Callable[[], None] | None = None,
 ) -> bool:
     """Write what holds behind a loop that ends in one of some states, or breaks in others; return whether it does neither.
 
-    Where it `is_shaky`, it may raise in the states in which it ends, as they are those between its rounds.
+    Where it `is_shaky`, it may raise in the states in which it ends, as they are those between its rounds. What it may have to `ask` last,
+    the test that ends it, may write something.
     """
     is_endless = isinstance(node, ast.While) and isinstance(node.test, ast.Constant) and bool(node.test.value)
     paths = list(breaks)
@@ -389,7 +395,12 @@ def _finish(
         m.store.merge(*states)
         if is_shaky:
             may_raise(m)
-        leaves = m.execute_block(m, node.orelse)
+        if ask is not None:
+            is_silent, m.is_silent = m.is_silent, True
+            ask()
+            m.is_silent = is_silent
+        leaves = m.execute_block(m, node.orelse) or m.is_dead
+        m.is_dead = False
         written = m.store.undo()
         if not leaves:
             paths.insert(0, written)

@@ -44,6 +44,10 @@ COMMAND_WORDS = "sys.argv"
 """Where the words of the command line lie, and the slot of a module that holds those that the program sets itself."""
 
 
+PATCHED = "patched"
+"""Where a module holds what the program gave names of other modules, by these names."""
+
+
 class Loader(Protocol):
     """What gives the modules of the project that a run imports."""
 
@@ -296,7 +300,7 @@ class Walker:
         if name == "__name__":
             return Known(home.name if home is not None else "__main__")
         if name in BUILTINS:
-            return Symbol(f"builtins.{name}")
+            return self.patched(f"builtins.{name}") or Symbol(f"builtins.{name}")
         stars = self.stars
         candidates = [self.platform.imported(module, name) for module in stars]
         best = max(candidates, key=self.how_known, default="")
@@ -315,6 +319,11 @@ class Walker:
             return value
         self.store.lose_inside([value, *([outer.slots[name]] if outer is not None else [])], is_whole=True)
         return UNKNOWN
+
+    def patched(self, name: str) -> Value | None:
+        """Return what the program gave a name of another module (`json.loads = mine`), None where it did not."""
+        value = self.module.slots.get((PATCHED, name))
+        return UNKNOWN if (id(self.module.slots), (PATCHED, name)) in self.store.unsure else value
 
     def is_bound(self, name: str) -> bool:
         """Return whether a statement gave a name a value that holds in the current frame."""

@@ -47,10 +47,10 @@ def call_outside(m: Walker, callee: Value, receiver: Value | None, arguments: Ca
     names: tuple[str, ...] = ()
     if method in WRITING and isinstance(receiver, Instance):  # `super().__setattr__(name, value)`
         return m.calls.call_with(m, Symbol(WRITING[method]), [receiver, *arguments.given], node)
-    if method == "update" and isinstance(receiver, Instance) and receiver.name == executed.NAMES:
-        for value in (*arguments.all, *arguments.unpacked):
-            executed.write_name(m, receiver.slots, UNKNOWN, value)
-        return Known(None, node)
+    if method in CHANGING and isinstance(receiver, Instance) and receiver.name == executed.NAMES:
+        m.store.lose((dict(enumerate((*arguments.all, *arguments.unpacked))), True))
+        executed.forget_names(m, receiver.slots)
+        return Known(None, node) if method == "update" else UNKNOWN
     if isinstance(callee, Symbol):
         names = (callee.name,)
     elif isinstance(callee, Instance):

@@ -72,6 +72,18 @@ class Store:
     """How often something was written through what is not known."""
     unsure: set[tuple[int, Any]] = field(default_factory=set)
     """Names that only some paths set."""
+    several: dict[int, Place] = field(default_factory=dict)
+    """The lists, dicts and slots of objects, by their ids, that stand for many: what is written is written to one of these."""
+
+    def stand_for_many(self, value: Any, since: int) -> None:
+        """Note that what a value is, or holds, and that was made since a count, stands for one such thing in each of many rounds."""
+        waiting = parts_of(value)
+        while waiting:
+            part = waiting.pop()
+            place = part.slots if isinstance(part, Instance) else part
+            if isinstance(part, (Items, Mapping, Instance)) and part.born >= since and id(place) not in self.several:
+                self.several[id(place)] = place
+                waiting += parts_of((part.slots, True))
 
     def lose(self, value: Any) -> None:
         """Note that something which is not known may be this value, or what is in it."""
@@ -135,6 +147,9 @@ class Store:
         """Set `slots[key]`."""
         self._note(slots, key)
         self._share(slots, key, value)
+        if id(slots) in self.several and isinstance(key, str):
+            self.lose(({0: value, 1: slots.get(key)}, True))
+            value = _either(slots.get(key, MISSING), value, slots)
         if (id(slots), key) in self.volatile:
             self.lose(value)
             value = DictEntry(UNKNOWN) if isinstance(value, DictEntry) else UNKNOWN
@@ -144,7 +159,9 @@ class Store:
 
     def delete(self, slots: dict[Any, Any], key: Any) -> None:
         """Remove `slots[key]`, if it is there."""
-        if key in slots:
+        if key in slots and id(slots) in self.several:
+            self.write(slots, key, MAYBE)
+        elif key in slots:
             self._note(slots, key)
             if self.journals:
                 self.journals[-1].setdefault((id(slots), key), (slots, key, slots[key]))
@@ -171,6 +188,9 @@ class Store:
         if (id(container), CONTENT) in self.volatile:
             self.lose((slots, is_open))
             slots, is_open, each = {}, True, None
+        if id(container) in self.several:
+            self.lose(({0: container, 1: Items("list", slots)}, True))
+            slots, is_open, each = _either(content_of(container), (slots, is_open, each), container)
         if self.journals:
             self.journals[-1].setdefault((id(container), CONTENT), (container, CONTENT, value_at(container, CONTENT)))
         _put(container, CONTENT, (slots, is_open, each))

@@ -16,7 +16,7 @@ from mpslint.program.assignments import assign
 from mpslint.program.exits import Departure, Exit, cut, leave, marks, may_raise
 from mpslint.program.flow import ends_program
 from mpslint.program.machine import Walker
-from mpslint.program.store import Place, Writes, unknown_for, value_at
+from mpslint.program.store import MISSING, Place, Writes, unknown_for, value_at
 
 NO_MODULE = "builtins.ModuleNotFoundError"
 CLOSING = frozenset({"close", "__enter__", "__exit__"})
@@ -115,8 +115,12 @@ def _guarded(m: Walker, node: Any) -> bool:
                 m.bind(handler.name, UNKNOWN)
             with m.within(in_handler=True):
                 handler_leaves = m.execute_block(m, handler.body)
-            if handler.name:
-                m.store.delete(m.home_of(handler.name).slots, handler.name)
+            if handler.name:  # it is gone on each way out
+                slots = m.home_of(handler.name).slots
+                m.store.delete(slots, handler.name)
+                for target, known in zip(m.exits, ways, strict=True):
+                    for path in target.paths[known:]:
+                        path.writes[id(slots), handler.name] = (slots, handler.name, MISSING)
         finally:
             m.is_silent = before
             handler_writes = m.store.undo()
