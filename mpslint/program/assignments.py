@@ -162,7 +162,7 @@ def write_attribute(m: Walker, receiver: Value, name: str, value: Value, node: a
 def write_to(m: Walker, owner: Value, name: str, value: Value, node: ast.expr, is_plain: bool = False) -> None:
     """Write an attribute of one value; where that `is_plain` as `object.__setattr__` does, whatever the class says of writing."""
     if name == "__dict__" and isinstance(owner, Instance):
-        _become(m, owner, value)
+        _become(m, owner, value, is_new=isinstance(node, (ast.Call, ast.Dict)))
     elif isinstance(owner, Class) and any(isinstance(one, Class) and one.lookup("__setattr__") for one in owner.decorators):
         m.store.lose(value)
         m.store.write(owner.slots, name, UNKNOWN)  # as its metaclass does
@@ -212,14 +212,16 @@ def _write_plainly(m: Walker, owner: Value, name: str, value: Value) -> None:
         m.store.write(m.module.slots, (PATCHED, m.platform.normalise(f"{owner.name}.{name}")), value)
 
 
-def _become(m: Walker, owner: Instance, value: Value) -> None:
-    """Give an object the entries of a dict as its attributes (`self.__dict__ = json.load(file)`); the dict may be changed elsewhere."""
+def _become(m: Walker, owner: Instance, value: Value, is_new: bool) -> None:
+    """Give an object the entries of a dict as its attributes (`self.__dict__ = json.load(file)`); one that is not new may change."""
+    if value is owner:
+        return
     effects.change_any_attribute(m, owner, value)
     for key in [one for one in owner.slots if isinstance(one, str)] if isinstance(value, Mapping) else ():
         m.store.forget(owner.slots, key, MAYBE)
     for key, entry in value.slots.items() if isinstance(value, Mapping) else ():
-        m.store.write(owner.slots, key, weakened(entry.value))
-    if isinstance(value, Mapping):
+        m.store.write(owner.slots, key, entry.value if is_new else weakened(entry.value))
+    if isinstance(value, Mapping) and not is_new:
         effects.never_sure_again(m, {(id(value), CONTENT): (value, CONTENT, None)})
 
 

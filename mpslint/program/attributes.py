@@ -35,6 +35,7 @@ from mpslint.program.exits import Raised, may_raise
 from mpslint.program.functions import call_function, keeps_results
 from mpslint.program.machine import COMMAND_WORDS, Walker
 from mpslint.program.operators import is_hashable
+from mpslint.program.store import entries_of
 from mpslint.tensors import loaders, methods
 from mpslint.tensors.traits import PARTS, PLACE, part_of
 
@@ -223,7 +224,7 @@ def _of_object(m: Walker, base: Instance, name: str, held: Value, node: ast.expr
 
 
 def _dict_of(base: Instance, node: ast.expr | None) -> Mapping:
-    return Mapping({key: DictEntry(value) for key, value in base.slots.items() if isinstance(key, str)}, node, True, base)
+    return Mapping(entries_of(base), node, True, base)
 
 
 def _answer(m: Walker, base: Instance, name: object) -> str | None:

@@ -45,18 +45,24 @@ def comprehension(m: Walker, node: ast.ListComp | ast.SetComp | ast.GeneratorExp
         exact = _exact(m, node)
         if exact is not None:
             return exact
+    _leave(m, written)
+    # A round finds what those before it have left: what they make may be another, but an object is what it is.
+    if not isinstance(getattr(found, "each", None), Instance) and not all(is_kept(key, value) for _, key, value in written.values()):
+        is_silent, m.is_silent = m.is_silent, True
+        found, written = _any_round(m, node)
+        _leave(m, written)
+        m.is_silent = is_silent
+    m.store.stand_for_many(getattr(found, "each", None), begun)
+    return found
+
+
+def _leave(m: Walker, written: Writes) -> None:
+    """Write what holds behind rounds of which any may have written this."""
     for place, key, value in written.values():
         if is_kept(key, value):
             m.store.put(place, key, value)
         else:
             m.store.forget(place, key)
-    # A round finds what those before it have left: what they make may be another, but an object is what it is.
-    if not isinstance(getattr(found, "each", None), Instance) and not all(is_kept(key, value) for _, key, value in written.values()):
-        is_silent, m.is_silent = m.is_silent, True
-        found, _ = _any_round(m, node)
-        m.is_silent = is_silent
-    m.store.stand_for_many(getattr(found, "each", None), begun)
-    return found
 
 
 def _any_round(m: Walker, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp) -> tuple[Value, Writes]:

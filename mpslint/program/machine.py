@@ -37,7 +37,7 @@ from mpslint.program.arguments import CallArguments
 from mpslint.program.exits import RAISING, Exit, Raised, is_certain, may_raise, raises
 from mpslint.program.platform import Platform
 from mpslint.program.reach import Reach
-from mpslint.program.store import HOLDING, Store, Writes
+from mpslint.program.store import HOLDING, Store, Writes, entries_of
 from mpslint.source.document import Document
 
 COMMAND_WORDS = "sys.argv"
@@ -212,7 +212,7 @@ class Walker:
         if value.__class__ in HOLDING or value.__class__ is Unknown:
             self.operands.append(value)
             if value.__class__ is DictValue and value.owner is not None:
-                value.slots = {key: DictEntry(one) for key, one in value.owner.slots.items() if isinstance(key, str)}
+                value.slots = entries_of(value.owner)
         if self.exits and isinstance(node, RAISING) and not is_certain(value):
             may_raise(self)
         return value
@@ -342,7 +342,9 @@ class Walker:
 
     def is_surely_bound(self, name: str, value: Value) -> bool:
         """Return whether a name that was read as a value has one on every path, as far as that is known."""
-        frame = self.frame_with(name)
+        frame, owner = self.frame_with(name), self.owner_of(name)
+        if owner.parent is not None and name not in owner.slots:
+            return False
         return not isinstance(value, Unknown) if frame is None else (id(frame.slots), name) not in self.store.unsure
 
     def bind(self, name: str, value: Value) -> None:

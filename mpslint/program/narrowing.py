@@ -58,7 +58,7 @@ def _alternatives(value: Value | None) -> Sequence[Value]:
 
 
 def _answer(m: Walker, slots: dict[str, Value], name: str, value: Value, test: ast.expr) -> bool | str | None:
-    """Return how a test comes out where a name has a value, or that it gives the name another; None where it isn't known, or writes something."""
+    """Return how a test comes out where a name has a value, or that it gives it another; None where that isn't known."""
     before, is_silent, start = marks(m), m.is_silent, m.steps
     m.is_silent = True
     m.store.begin()

@@ -323,6 +323,11 @@ HOLDING = frozenset({*_PARTS, Items, OneOf} - {Unknown})
 """The kinds of values that may have parts."""
 
 
+def entries_of(owner: Instance) -> dict[Any, Any]:
+    """Return the entries of the `__dict__` of an object."""
+    return {key: DictEntry(value, None, value is not MAYBE) for key, value in owner.slots.items() if isinstance(key, str)}
+
+
 def value_at(place: Place, key: Any) -> Any:
     """Return what a place holds; MISSING for a slot without a value."""
     if isinstance(place, dict):
