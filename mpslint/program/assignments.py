@@ -24,6 +24,7 @@ from mpslint.facts.values import (
     Value,
     alternatives_of,
     is_weak,
+    method_of,
     settled,
     weakened,
 )
@@ -69,12 +70,10 @@ def annotated_assignment(m: Walker, node: ast.AnnAssign) -> bool:
 
 def evaluate_annotations(m: Walker, nodes: Sequence[ast.expr | None]) -> None:
     """Carry out what annotations do: until Python 3.14 at once, and later only where they are asked for."""
-    is_silent, m.is_silent = m.is_silent, True
     for node in nodes:
         if node is not None and any(isinstance(one, (ast.Call, ast.NamedExpr)) for one in walk(node)):
-            with m.perhaps():
+            with m.silently(), m.perhaps():
                 m.value(node)
-    m.is_silent = is_silent
 
 
 def assign(m: Walker, target: ast.expr, value: Value, value_node: ast.expr, statement: ast.stmt) -> None:
@@ -166,14 +165,9 @@ def write_to(m: Walker, owner: Value, name: str, value: Value, node: ast.expr, i
     elif isinstance(owner, Class) and any(isinstance(one, Class) and one.lookup("__setattr__") for one in owner.decorators):
         m.store.lose(value)
         m.store.write(owner.slots, name, UNKNOWN)  # as its metaclass does
-    elif (
-        not is_plain
-        and isinstance(owner, Instance)
-        and owner.cls is not None
-        and isinstance(own := owner.cls.lookup("__setattr__"), Function)
-    ):
+    elif not is_plain and (own := method_of(owner, "__setattr__")) is not None:
         m.calls.call_function(m, own, [owner, Known(name), value], {}, False, node)
-    elif isinstance(owner, Instance) and owner.cls is not None and isinstance(own := owner.cls.lookup(name), Function) and is_property(own):
+    elif (own := method_of(owner, name)) is not None and is_property(own):
         if own.setter is None:
             raise Raised("AttributeError")
         m.calls.call_function(m, own.setter, [owner, value], {}, False, node)
@@ -192,7 +186,7 @@ def write_to(m: Walker, owner: Value, name: str, value: Value, node: ast.expr, i
 
 def _write_plainly(m: Walker, owner: Value, name: str, value: Value) -> None:
     if isinstance(owner, (Instance, Class, Module)):
-        if isinstance(owner, Class) and name in owner.all_fields() and fields.has_fields(m, owner):
+        if isinstance(owner, Class) and name in owner.all_fields() and (owner.decorators or fields.has_fields(m, owner)):
             m.store.lose(value)
             value = UNKNOWN  # its objects go on with the default that the class was made with
         if isinstance(owner, Instance) and owner.cls is not None and owner.cls.lookup("__slots__") is not None:
@@ -260,7 +254,7 @@ def _write_item(
         executed.write_name(m, receiver.slots, index, value)
     elif isinstance(receiver, Instance):
         may_raise(m)
-        if receiver.cls is not None and isinstance(own := receiver.cls.lookup("__setitem__"), Function):
+        if (own := method_of(receiver, "__setitem__")) is not None:
             m.calls.call_function(m, own, [receiver, index, value], {}, False, target)
             return
         effects.change_given(m, receiver, "", [value])
@@ -380,14 +374,9 @@ def delete_attribute(m: Walker, receiver: Value, name: str) -> None:
         for one in receiver.values:
             with m.perhaps():
                 delete_attribute(m, one, name)
-    if isinstance(receiver, Instance) and receiver.cls is not None and isinstance(own := receiver.cls.lookup("__delattr__"), Function):
+    if (own := method_of(receiver, "__delattr__")) is not None:
         m.calls.call_function(m, own, [receiver, Known(name)], {}, False, None)
-    elif (
-        isinstance(receiver, Instance)
-        and receiver.cls is not None
-        and isinstance(own := receiver.cls.lookup(name), Function)
-        and own.deleter
-    ):
+    elif (own := method_of(receiver, name)) is not None and own.deleter is not None:
         m.calls.call_function(m, own.deleter, [receiver], {}, False, None)
     elif isinstance(receiver, (Instance, Class)):
         if name not in receiver.slots and isinstance(receiver, Instance) and receiver.cls is not None and is_whole_class(receiver.cls):

@@ -26,6 +26,7 @@ from mpslint.facts.values import (
     Symbol,
     Unknown,
     Value,
+    method_of,
     origin_of,
 )
 from mpslint.program import (
@@ -186,19 +187,15 @@ def call_value(m: Walker, callee: Value, receiver: Value | None, arguments: Call
         return builtin.call_method(m, callee, arguments, node)
     if isinstance(callee, Symbol):
         return _call_symbol(m, callee, receiver, arguments, node)
-    if isinstance(callee, Instance) and callee.cls is not None:
-        method = callee.cls.lookup("__call__") or callee.cls.lookup("forward")
-        if isinstance(method, Function):
-            return call_function(m, method, [callee, *arguments.given], arguments.named, arguments.is_open, node)
+    if (method := method_of(callee, "__call__") or method_of(callee, "forward")) is not None:
+        return call_function(m, method, [callee, *arguments.given], arguments.named, arguments.is_open, node)
     if isinstance(callee, Unknown):
         if isinstance(receiver, Unknown) and isinstance(node.func, ast.Attribute):
             effects.call_method(m, node.func.attr, arguments.all)
         elif not isinstance(node.func, ast.Name) or m.is_bound(node.func.id):  # an unbound name is no function of the program
             effects.call(m, arguments.all)
-        if isinstance(receiver, Instance) and receiver.cls is not None and isinstance(node.func, ast.Attribute):
-            own = receiver.cls.lookup(node.func.attr)  # the object may have another one of this name, or may not
-            if isinstance(own, Function):
-                effects.not_followed(m, [own, receiver, *arguments.all])
+        if isinstance(node.func, ast.Attribute) and (own := method_of(receiver, node.func.attr)) is not None:
+            effects.not_followed(m, [own, receiver, *arguments.all])  # the object may have another one of this name, or may not
     return call_outside(m, callee, receiver, arguments, node)
 
 

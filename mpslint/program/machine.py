@@ -222,12 +222,8 @@ class Walker:
 
         `within` is what holds while it is evaluated.
         """
-        self.store.begin()
-        try:
-            with within or contextlib.nullcontext():
-                value = self.value(node)
-        finally:
-            writes = self.store.undo()
+        with self.store.path() as writes, within or contextlib.nullcontext():
+            value = self.value(node)
         is_dead, self.is_dead = self.is_dead, False
         return value, None if is_dead else writes
 
@@ -238,17 +234,13 @@ class Walker:
 
     def one_of(self, ways: Sequence[Callable[[], Value]]) -> Value:
         """Return what one of several ways gives, of which one is taken: one that raises isn't it. Raises Raised where all do."""
-        results, paths = [], []
+        results: list[Value] = []
+        paths: list[Writes] = []
         for way in ways:
-            self.store.begin()
-            try:
-                results.append(way())
-                paths += [] if self.is_dead else [self.store.since(len(self.store.journals) - 1)]
-            except Raised:
-                pass
-            finally:
-                self.store.undo()
-            del results[len(paths) :]
+            with self.store.path() as written, contextlib.suppress(Raised):
+                result = way()
+                results += [] if self.is_dead else [result]
+            paths += [written] if len(results) > len(paths) else []
             self.is_dead = False
         if len(paths) < len(ways):
             may_raise(self)
@@ -266,13 +258,12 @@ class Walker:
         if is_sure:
             yield
             return
-        self.store.begin()
         try:
-            yield
+            with self.store.path() as written:
+                yield
         except Raised:
             self.is_dead = True
-        finally:
-            self.store.merge(self.store.undo(), {})
+        self.store.merge(written, {})
         if self.is_dead:
             self.is_dead = False
             may_raise(self)
@@ -363,14 +354,32 @@ class Walker:
 
     def looked_at(self, node: ast.expr) -> Value:
         """Return what an expression is, once more: what it does was noted before."""
-        before, self.is_silent = self.is_silent, True
         exits, self.exits = self.exits, []
-        self.store.begin()
         try:
-            return self.value(node)
+            with self.silently(), self.store.path():
+                return self.value(node)
         finally:
-            self.store.undo()
-            self.is_silent, self.exits = before, exits
+            self.exits = exits
+
+    @contextlib.contextmanager
+    def silently(self, is_so: bool = True) -> Iterator[None]:
+        """Walk something for its values only, where that `is_so`."""
+        before, self.is_silent = self.is_silent, self.is_silent or is_so
+        try:
+            yield
+        finally:
+            self.is_silent = before
+
+    @contextlib.contextmanager
+    def leaving(self, *kinds: str, stops: bool = True) -> Iterator[tuple[Exit, Writes]]:
+        """Walk a path by itself that may be left in some ways; give what notes these, and what it wrote."""
+        target = Exit(kinds, len(self.store.journals), stops=stops)
+        self.exits.append(target)
+        try:
+            with self.store.path() as written:
+                yield target, written
+        finally:
+            self.exits.pop()
 
     def home_of(self, name: str) -> Frame:
         """Return the frame that a name which is bound here belongs to."""

@@ -27,6 +27,7 @@ from mpslint.facts.values import (
     Unknown,
     Value,
     is_weak,
+    method_of,
 )
 from mpslint.program.exits import Raised
 from mpslint.program.machine import Walker
@@ -78,8 +79,7 @@ def own_operator(m: Walker, node: ast.expr | ast.stmt, op: ast.operator, left: V
     word = WORDS[type(op)]
     ways = [(left, f"__{word}__", right), (right, f"__r{word}__", left)]
     for one, name, other in ([(left, f"__i{word}__", right)] if in_place else []) + ways:
-        own = one.cls.lookup(name) if isinstance(one, Instance) and one.cls is not None else None
-        if isinstance(own, Function):
+        if (own := method_of(one, name)) is not None:
             result = m.calls.call_function(m, own, [one, other], {}, False, node)
             return UNKNOWN if isinstance(result, Symbol) else result  # `NotImplemented` asks the other side
     return None

@@ -155,14 +155,10 @@ def follow_callbacks(m: Walker, arguments: CallArguments) -> None:
         key = (id(function), *map(id, given))
         if not isinstance(function, Function):
             continue
-        is_silent, m.is_silent = m.is_silent, m.is_silent or id(function.node) in m.analysed
-        if m.is_silent and key in m.handed and not is_told_more:
-            m.is_silent = is_silent
+        is_known = id(function.node) in m.analysed
+        if (m.is_silent or is_known) and key in m.handed and not is_told_more:
             continue
         m.handed[key] = (function, *given)
-        m.store.begin()
-        try:
+        with m.silently(is_known), m.store.path() as written:
             m.calls.call_function(m, function, given, {}, True, None)
-        finally:
-            m.is_silent = is_silent
-            effects.never_sure_again(m, m.store.undo())
+        effects.never_sure_again(m, written)

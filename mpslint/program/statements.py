@@ -25,6 +25,7 @@ from mpslint.facts.values import (
     Unknown,
     Value,
     is_weak,
+    method_of,
 )
 from mpslint.program import choices, effects, fields, validators
 from mpslint.program.arguments import CallArguments
@@ -109,9 +110,8 @@ def _decorated(m: Walker, node: ast.FunctionDef | ast.AsyncFunctionDef, function
 
 def _is_own(decorator: Value) -> bool:
     """Return whether a decorator is the program's own: what it makes of a function or a class is followed."""
-    if isinstance(decorator, Instance) and decorator.cls is not None:
-        return isinstance(decorator.cls.lookup("__call__"), Function)
-    return isinstance(decorator, (Function, Class)) or (isinstance(decorator, Bound) and decorator.function is not None)
+    is_function = isinstance(decorator, (Function, Class)) or method_of(decorator, "__call__") is not None
+    return is_function or (isinstance(decorator, Bound) and decorator.function is not None)
 
 
 def _decorator(m: Walker, node: ast.expr) -> Value:
@@ -163,7 +163,7 @@ def _class(m: Walker, node: ast.ClassDef) -> bool:
                 m.methods.add(function.name)
                 function.frame = before
     for name, held in list(cls.slots.items()):
-        if isinstance(held, Instance) and held.cls is not None and isinstance(told := held.cls.lookup("__set_name__"), Function):
+        if (told := method_of(held, "__set_name__")) is not None:
             m.calls.call_function(m, told, [held, cls, Known(name)], {}, False, node)
     if isinstance(hook := cls.above("__init_subclass__"), Function):
         m.calls.call_function(m, hook, [cls], {name: value for name, value in keywords.items() if name != "metaclass"}, False, node)
@@ -227,11 +227,10 @@ def _assert(m: Walker, node: ast.Assert) -> bool:
     if answer is False and not is_weak(test):
         ends(m, node)
     if answer is not True:
-        m.store.begin()
-        if node.msg is not None:
-            m.value(node.msg)
-        may_raise(m)
-        m.store.undo()
+        with m.store.path():
+            if node.msg is not None:
+                m.value(node.msg)
+            may_raise(m)
     if answer is None or (answer is False and is_weak(test)):  # what follows runs where the test is true: it is `if not test: raise`
         guard_rest(m, Guard(node.test, True, answer, is_check=True))
     return answer is False and isinstance(test, Known) and not test.weak and bool(test.source)

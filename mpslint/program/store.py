@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence, Set
+import contextlib
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import field, replace
 from typing import Any, TypeAlias
 
@@ -241,6 +242,16 @@ class Store:
             outer = self.journals[-1]
             for at, entry in journal.items():
                 outer.setdefault(at, entry)
+
+    @contextlib.contextmanager
+    def path(self) -> Iterator[Writes]:
+        """Walk a path by itself: what is written within is undone at its end, and then in what is given."""
+        written: Writes = {}
+        self.begin()
+        try:
+            yield written
+        finally:
+            written.update(self.undo())
 
     def since(self, journal: int) -> Writes:
         """Return what was written since the journal of a number was opened, and is there now."""

@@ -149,7 +149,8 @@ def _execute(code: str, seed: int, seen: dict[Place, list[Any]]) -> None:
     answers = random.Random(seed)
 
     def probe(value: Any) -> None:
-        seen[_stack(sys._getframe(1))].append(_copied(value))
+        given = _copied(value)
+        seen[_stack(sys._getframe(1))].append(given)
 
     modules = _fake_modules()  # a program may give their names other values
 
