@@ -7,20 +7,7 @@ from collections.abc import Mapping as TypingMapping
 from collections.abc import Sequence
 from typing import Any
 
-from mpslint.facts.values import (
-    UNKNOWN,
-    Argument,
-    Class,
-    Instance,
-    Items,
-    Known,
-    Mapping,
-    Symbol,
-    Value,
-    method_of,
-    origin_of,
-    weakened,
-)
+from mpslint.facts.values import UNKNOWN, Argument, Class, Function, Instance, Items, Known, Mapping, Symbol, Value, origin_of, weakened
 from mpslint.program.arguments import CallArguments
 from mpslint.program.called import record_call
 from mpslint.program.composed import entries_of, named_by, on_top
@@ -66,7 +53,8 @@ def build(m: Walker, name: str, arguments: CallArguments, node: ast.Call, own: I
 
 def _hooked(m: Walker, words: TypingMapping[str, Any], own: Instance) -> tuple[dict[str, Value], list[tuple[str, str, bool]]]:
     """Return the defaults that a class of the program's own sets, and the options that it links: from, to, and whether as they are."""
-    if (hook := method_of(own, words["method"])) is None:
+    hook = own.cls.lookup(words["method"]) if own.cls is not None else None
+    if not isinstance(hook, Function):
         return {}, []
     parser = Instance("")
     before = len(m.facts.calls)

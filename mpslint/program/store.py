@@ -81,8 +81,10 @@ class Store:
         waiting = parts_of(value)
         while waiting:
             part = waiting.pop()
-            place = part.slots if isinstance(part, Instance) else part
-            if isinstance(part, (Items, Mapping, Instance)) and part.born >= since and id(place) not in self.several:
+            if not isinstance(part, (Items, Mapping, Instance)) or part.born < since:
+                continue
+            place: Place = part.slots if isinstance(part, Instance) else part
+            if id(place) not in self.several:
                 self.several[id(place)] = place
                 waiting += parts_of((part.slots, True))
 

@@ -96,8 +96,13 @@ def sample_of(m: Machine, data: Value, node: ast.AST) -> Value:
 
 def _followed(m: Machine, function: Function, given: list[Value], node: ast.AST) -> Value:
     """Return what a function of the program gives. Of one file, what happens in a worker is noted where the function itself is walked."""
-    with m.silently(m.project is None), m.store.path():
+    before, m.is_silent = m.is_silent, m.is_silent or m.project is None
+    m.store.begin()
+    try:
         value: Value = m.calls.call_function(m, function, given, {}, False, node)
+    finally:
+        m.store.undo()
+        m.is_silent = before
     return value
 
 
