@@ -30,7 +30,7 @@ def same(a: Value, b: Value) -> bool:
     if a is b:
         return True
     if isinstance(a, Known) and isinstance(b, Known):
-        return type(a.value) is type(b.value) and bool(a.value == b.value)
+        return type(a.value) is type(b.value) and bool(a.value == b.value) and (bool(a.value) or str(a.value) == str(b.value))  # -0.0
     if isinstance(a, Symbol) and isinstance(b, Symbol):
         return a.name == b.name
     if isinstance(a, Items) and isinstance(b, Items) and a.kind == b.kind == "tuple" and not (a.open or b.open):
@@ -43,8 +43,9 @@ def with_attribute(value: Value, name: str) -> Value:
 
     What is but a default isn't used there.
     """
-    left = [one for one in alternatives_of(value) if not (isinstance(one, Known) and not one.source and not hasattr(one.value, name))]
-    return join_all(left) if left else UNKNOWN if is_weak(value) else value
+    whole = alternatives_of(value)
+    left = [one for one in whole if not (isinstance(one, Known) and not one.source and not hasattr(one.value, name))]
+    return value if len(left) == len(whole) else join_all(left) if left else UNKNOWN if is_weak(value) else value
 
 
 def as_changed(value: Value) -> Value:
@@ -132,7 +133,7 @@ def truth(value: Value) -> bool | None:
         answers = {truth(alternative) for alternative in value.values}
         return answers.pop() if len(answers) == 1 else None
     if isinstance(value, Items):
-        return True if value.slots else None if value.open else False
+        return True if value.slots else None if value.open or value.kind == "iterator" else False  # one is true, but no view of a dict is
     if isinstance(value, Mapping):
         return True if any(getattr(entry, "is_sure", True) for entry in value.slots.values()) else None if value.is_open else False
     if isinstance(value, (Function, Class, Bound, Module)):

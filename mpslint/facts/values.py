@@ -311,6 +311,12 @@ class Class:
         return _looked_up(self.lineage() if self.bases else (self,), name)
 
 
+def method_of(value: Value | None, name: str) -> Function | None:
+    """Return the method that the class of an object of the program has under a name, or None."""
+    found = value.cls.lookup(name) if isinstance(value, Instance) and value.cls is not None else None
+    return found if isinstance(found, Function) else None
+
+
 def _looked_up(lineage: Sequence[Class], name: str) -> Value | None:
     for cls in lineage:
         if name in cls.slots:

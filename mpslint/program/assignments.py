@@ -24,14 +24,18 @@ from mpslint.facts.values import (
     Value,
     alternatives_of,
     is_weak,
+    method_of,
     settled,
+    weakened,
 )
 from mpslint.program import dicts, effects, environment, executed, fields, implicit, lists
 from mpslint.program.attributes import accessors_of_bases, descriptor_method, get_item, is_property, is_whole_class
 from mpslint.program.exits import Raised, is_certain, may_raise
 from mpslint.program.lists import iterated
-from mpslint.program.machine import COMMAND_WORDS, Walker
+from mpslint.program.machine import COMMAND_WORDS, PATCHED, Walker
 from mpslint.program.operators import combine, note_division, own_operator
+from mpslint.program.store import CONTENT
+from mpslint.program.walk import walk
 from mpslint.tensors import modules, operations
 
 
@@ -59,7 +63,17 @@ def annotated_assignment(m: Walker, node: ast.AnnAssign) -> bool:
     """Carry out `name: type = value`."""
     if node.value is not None:
         assign(m, node.target, m.value(node.value), node.value, node)
+    if m.frame is m.root or m.frame.is_class:
+        evaluate_annotations(m, [node.annotation])
     return False
+
+
+def evaluate_annotations(m: Walker, nodes: Sequence[ast.expr | None]) -> None:
+    """Carry out what annotations do: until Python 3.14 at once, and later only where they are asked for."""
+    for node in nodes:
+        if node is not None and any(isinstance(one, (ast.Call, ast.NamedExpr)) for one in walk(node)):
+            with m.silently(), m.perhaps():
+                m.value(node)
 
 
 def assign(m: Walker, target: ast.expr, value: Value, value_node: ast.expr, statement: ast.stmt) -> None:
@@ -147,18 +161,13 @@ def write_attribute(m: Walker, receiver: Value, name: str, value: Value, node: a
 def write_to(m: Walker, owner: Value, name: str, value: Value, node: ast.expr, is_plain: bool = False) -> None:
     """Write an attribute of one value; where that `is_plain` as `object.__setattr__` does, whatever the class says of writing."""
     if name == "__dict__" and isinstance(owner, Instance):
-        _become(m, owner, value)
+        _become(m, owner, value, is_new=isinstance(node, (ast.Call, ast.Dict)))
     elif isinstance(owner, Class) and any(isinstance(one, Class) and one.lookup("__setattr__") for one in owner.decorators):
         m.store.lose(value)
         m.store.write(owner.slots, name, UNKNOWN)  # as its metaclass does
-    elif (
-        not is_plain
-        and isinstance(owner, Instance)
-        and owner.cls is not None
-        and isinstance(own := owner.cls.lookup("__setattr__"), Function)
-    ):
+    elif not is_plain and (own := method_of(owner, "__setattr__")) is not None:
         m.calls.call_function(m, own, [owner, Known(name), value], {}, False, node)
-    elif isinstance(owner, Instance) and owner.cls is not None and isinstance(own := owner.cls.lookup(name), Function) and is_property(own):
+    elif (own := method_of(owner, name)) is not None and is_property(own):
         if own.setter is None:
             raise Raised("AttributeError")
         m.calls.call_function(m, own.setter, [owner, value], {}, False, node)
@@ -177,6 +186,9 @@ def write_to(m: Walker, owner: Value, name: str, value: Value, node: ast.expr, i
 
 def _write_plainly(m: Walker, owner: Value, name: str, value: Value) -> None:
     if isinstance(owner, (Instance, Class, Module)):
+        if isinstance(owner, Class) and name in owner.all_fields() and (owner.decorators or fields.has_fields(m, owner)):
+            m.store.lose(value)
+            value = UNKNOWN  # its objects go on with the default that the class was made with
         if isinstance(owner, Instance) and owner.cls is not None and owner.cls.lookup("__slots__") is not None:
             may_raise(m)
         if isinstance(owner, Instance) and name == "__class__":
@@ -190,12 +202,21 @@ def _write_plainly(m: Walker, owner: Value, name: str, value: Value) -> None:
         m.store.write(m.kept, (owner.born,), UNKNOWN)  # `__defaults__`, `__code__`: what it gives may be another
     elif isinstance(owner, Symbol) and f"{owner.name}.{name}" == COMMAND_WORDS:
         m.store.write(m.module.slots, COMMAND_WORDS, value)
+    elif isinstance(owner, Symbol):
+        m.store.write(m.module.slots, (PATCHED, m.platform.normalise(f"{owner.name}.{name}")), value)
 
 
-def _become(m: Walker, owner: Instance, value: Value) -> None:
-    """Give an object the entries of a dict as its attributes (`self.__dict__ = json.load(file)`); those of itself it has."""
+def _become(m: Walker, owner: Instance, value: Value, is_new: bool) -> None:
+    """Give an object the entries of a dict as its attributes (`self.__dict__ = json.load(file)`); one that is not new may change."""
+    if value is owner:
+        return
+    effects.change_any_attribute(m, owner, value)
+    for key in [one for one in owner.slots if isinstance(one, str)] if isinstance(value, Mapping) else ():
+        m.store.forget(owner.slots, key, MAYBE)
     for key, entry in value.slots.items() if isinstance(value, Mapping) else ():
-        m.store.write(owner.slots, key, entry.value)
+        m.store.write(owner.slots, key, entry.value if is_new else weakened(entry.value))
+    if isinstance(value, Mapping) and not is_new:
+        effects.never_sure_again(m, {(id(value), CONTENT): (value, CONTENT, None)})
 
 
 def _assign_item(m: Walker, target: ast.Subscript, value: Value, value_node: ast.expr, statement: ast.stmt) -> None:
@@ -233,7 +254,7 @@ def _write_item(
         executed.write_name(m, receiver.slots, index, value)
     elif isinstance(receiver, Instance):
         may_raise(m)
-        if receiver.cls is not None and isinstance(own := receiver.cls.lookup("__setitem__"), Function):
+        if (own := method_of(receiver, "__setitem__")) is not None:
             m.calls.call_function(m, own, [receiver, index, value], {}, False, target)
             return
         effects.change_given(m, receiver, "", [value])
@@ -353,14 +374,9 @@ def delete_attribute(m: Walker, receiver: Value, name: str) -> None:
         for one in receiver.values:
             with m.perhaps():
                 delete_attribute(m, one, name)
-    if isinstance(receiver, Instance) and receiver.cls is not None and isinstance(own := receiver.cls.lookup("__delattr__"), Function):
+    if (own := method_of(receiver, "__delattr__")) is not None:
         m.calls.call_function(m, own, [receiver, Known(name)], {}, False, None)
-    elif (
-        isinstance(receiver, Instance)
-        and receiver.cls is not None
-        and isinstance(own := receiver.cls.lookup(name), Function)
-        and own.deleter
-    ):
+    elif (own := method_of(receiver, name)) is not None and own.deleter is not None:
         m.calls.call_function(m, own.deleter, [receiver], {}, False, None)
     elif isinstance(receiver, (Instance, Class)):
         if name not in receiver.slots and isinstance(receiver, Instance) and receiver.cls is not None and is_whole_class(receiver.cls):
@@ -384,6 +400,8 @@ def _delete_item(m: Walker, receiver: Value, index: Value, target: ast.expr) -> 
         m.store.delete(m.module.slots, ("environment", index.value))
     else:
         may_raise(m)
+        if isinstance(receiver, Instance) and receiver.name == executed.NAMES:
+            executed.forget_names(m, receiver.slots)
         implicit.called(m, [receiver], frozenset({"__delitem__"}))
         effects.change_given(m, receiver, "")
         if isinstance(receiver, Unknown):

@@ -35,6 +35,7 @@ from mpslint.program.exits import Raised, may_raise
 from mpslint.program.functions import call_function, keeps_results
 from mpslint.program.machine import COMMAND_WORDS, Walker
 from mpslint.program.operators import is_hashable
+from mpslint.program.store import entries_of
 from mpslint.tensors import loaders, methods
 from mpslint.tensors.traits import PARTS, PLACE, part_of
 
@@ -139,6 +140,8 @@ def _attribute_of_module(m: Walker, base: Module, name: str) -> Value:
 
 def _attribute_of_symbol(m: Walker, base: Symbol, name: str, node: ast.expr | None) -> Value:
     full = m.platform.normalise(f"{base.name}.{name}")
+    if (patched := m.patched(full)) is not None:
+        return patched
     if base.name in m.platform.flag_holders:
         return get_attribute(m, flags.holder(m, base.name), name, node)
     if full in m.platform.flag_holders:
@@ -221,7 +224,7 @@ def _of_object(m: Walker, base: Instance, name: str, held: Value, node: ast.expr
 
 
 def _dict_of(base: Instance, node: ast.expr | None) -> Mapping:
-    return Mapping({key: DictEntry(value) for key, value in base.slots.items() if isinstance(key, str)}, node, True, base)
+    return Mapping(entries_of(base), node, True, base)
 
 
 def _answer(m: Walker, base: Instance, name: object) -> str | None:
@@ -263,6 +266,8 @@ def get_item(m: Walker, base: Value, index: Value) -> Value:
         return m.home or Instance(NAMES, slots=m.root.slots)
     if isinstance(base, Symbol):
         return index if base.name in m.platform.transparent else UNKNOWN
+    if isinstance(base, Class) and isinstance(own := base.lookup("__class_getitem__"), Function):
+        return call_function(m, own, [base, index], {}, False, None)
     if isinstance(base, Instance):
         key = ("item", index.value) if isinstance(index, Known) and is_hashable(index.value) else "item"
         if isinstance(index, Known) and isinstance(index.value, str) and index.value in base.slots:

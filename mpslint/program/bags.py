@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from mpslint.facts.values import Argument, DictEntry, Function, Instance, Items, Known, Mapping, Value, weakened
+from mpslint.facts.values import Argument, DictEntry, Instance, Items, Known, Mapping, Value, method_of, weakened
 from mpslint.program.arguments import CallArguments
 from mpslint.program.config_files import path_of
 from mpslint.program.machine import Walker
@@ -145,8 +145,7 @@ def kept_parameters(m: Walker, arguments: CallArguments) -> Value:
 
 def from_getter(m: Walker, owner: Instance, getter: str, name: str) -> Value | None:
     """Return what a class's own `__getattr__` or `__getitem__` gives for a name; None where it has none, or that is not known."""
-    method = owner.cls.lookup(getter) if owner.cls is not None else None
-    if not isinstance(method, Function):
+    if (method := method_of(owner, getter)) is None:
         return None
     found = m.calls.call_function(m, method, [owner, Known(name)], {}, False, None)
     return found if isinstance(found, (Known, Mapping, Instance, Items)) else None

@@ -34,7 +34,7 @@ from mpslint.program import dicts, effects, iterating, lists
 from mpslint.program.arguments import CallArguments
 from mpslint.program.assignments import delete_attribute, write_attribute, write_to
 from mpslint.program.attributes import is_property, is_whole_class, may_lack
-from mpslint.program.executed import execute_file, names_of
+from mpslint.program.executed import evaluate_text, execute_file, names_of
 from mpslint.program.exits import Raised, may_raise
 from mpslint.program.machine import Walker
 from mpslint.program.operators import NOT_PLAIN, is_one_index, is_short, is_wide, or_unknown, plain_of
@@ -95,8 +95,10 @@ def call_builtin(m: Walker, name: str, arguments: CallArguments, node: ast.Call)
         return names_of(m, name)
     if name == "exec":
         return execute_file(m, node)
+    if name == "eval" and values and not (isinstance(values[0], Known) and "(" not in str(values[0].value)):
+        evaluate_text(m)
     if name == "isinstance" and len(values) == 2:
-        return _isinstance(values[0], values[1], node)
+        return UNKNOWN if "__instancecheck__" in m.methods else _isinstance(values[0], values[1], node)
     if name == "type" and len(values) == 1 and isinstance(values[0], Instance) and values[0].cls is not None:
         return values[0].cls
     if name == "type" and len(values) == 1 and (kind := _container_of(values[0])):
@@ -167,8 +169,9 @@ def _isinstance(value: Value, asked: Value, node: ast.Call) -> Value:
     if any(of_tensors) and (is_one := asked_for_tensor(value)) is not None and (is_one or all(of_tensors)):
         return Known(is_one, node)
     if isinstance(value, Instance) and value.cls is not None and all(isinstance(kind, Class) for kind in kinds):
-        lineage = value.cls.lineage()
-        return UNKNOWN if value.cls.lookup(BASES) is not None else Known(any(kind is one for kind in kinds for one in lineage), node)
+        is_one = any(kind is one for kind in kinds for one in value.cls.lineage())
+        is_told = value.cls.lookup(BASES) is None and (is_one or not any(isinstance(kind, Class) and _may_accept(kind) for kind in kinds))
+        return Known(is_one, node) if is_told else UNKNOWN
     types = [_type_of(kind) for kind in kinds]
     own = _container_of(value)
     if not own or own in ("iterator", "range", "slice") or None in types:
@@ -181,13 +184,19 @@ def _isinstance(value: Value, asked: Value, node: ast.Call) -> Value:
 def _type_of(value: Value) -> type | None:
     """Return the type of Python's own that a name stands for, or that no constant and no list is of; None for another."""
     if isinstance(value, Class):
-        return _Other if all(isinstance(base, Class) for base in value.bases_above()) else None
+        return _Other if all(isinstance(base, Class) for base in value.bases_above()) and not _may_accept(value) else None
     kind = (
         getattr(builtins, value.name.removeprefix("builtins."), None)
         if isinstance(value, Symbol) and value.name.startswith("builtins.")
         else None
     )
     return kind if isinstance(kind, type) else None
+
+
+def _may_accept(cls: Class) -> bool:
+    """Return whether objects of classes that don't derive from a class may count as its own: by its metaclass, or a base (`abc.ABC`)."""
+    outside = {name.split(".")[0] for name in cls.outside_bases()} - {"builtins"}
+    return any(one.node.keywords for one in cls.lineage()) or not outside.isdisjoint(sys.stdlib_module_names)
 
 
 class _Other:

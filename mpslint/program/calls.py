@@ -26,6 +26,7 @@ from mpslint.facts.values import (
     Symbol,
     Unknown,
     Value,
+    method_of,
     origin_of,
 )
 from mpslint.program import (
@@ -65,15 +66,23 @@ def evaluate_call(m: Walker, node: ast.Call) -> Value:
     """Return what a call returns, and record it when it calls something outside the program."""
     receiver: Value | None = None
     if isinstance(node.func, ast.Attribute):
-        receiver = as_one(with_attribute(m.value(node.func.value), node.func.attr))
+        receiver = as_one(_having(m, m.value(node.func.value), node.func.attr))
         callee = _method_of(m, receiver, node.func)
         m.facts.uses.read(node.func, callee)
     else:
-        callee = with_attribute(m.value(node.func), "__call__")
+        callee = _having(m, m.value(node.func), "__call__")
     arguments = evaluate_arguments(m, node)
     value = _called(m, node, callee, receiver, arguments)
     m.facts.uses.read(node, value)
     return value
+
+
+def _having(m: Walker, value: Value, name: str) -> Value:
+    """Return what a value is where an attribute of it is asked for, which may raise."""
+    left = with_attribute(value, name)
+    if left is not value:
+        may_raise(m)
+    return left
 
 
 def _called(m: Walker, node: ast.Call, callee: Value, receiver: Value | None, arguments: CallArguments) -> Value:
@@ -178,19 +187,15 @@ def call_value(m: Walker, callee: Value, receiver: Value | None, arguments: Call
         return builtin.call_method(m, callee, arguments, node)
     if isinstance(callee, Symbol):
         return _call_symbol(m, callee, receiver, arguments, node)
-    if isinstance(callee, Instance) and callee.cls is not None:
-        method = callee.cls.lookup("__call__") or callee.cls.lookup("forward")
-        if isinstance(method, Function):
-            return call_function(m, method, [callee, *arguments.given], arguments.named, arguments.is_open, node)
+    if (method := method_of(callee, "__call__") or method_of(callee, "forward")) is not None:
+        return call_function(m, method, [callee, *arguments.given], arguments.named, arguments.is_open, node)
     if isinstance(callee, Unknown):
         if isinstance(receiver, Unknown) and isinstance(node.func, ast.Attribute):
             effects.call_method(m, node.func.attr, arguments.all)
         elif not isinstance(node.func, ast.Name) or m.is_bound(node.func.id):  # an unbound name is no function of the program
             effects.call(m, arguments.all)
-        if isinstance(receiver, Instance) and receiver.cls is not None and isinstance(node.func, ast.Attribute):
-            own = receiver.cls.lookup(node.func.attr)  # the object may have another one of this name, or may not
-            if isinstance(own, Function):
-                effects.not_followed(m, [own, receiver, *arguments.all])
+        if isinstance(node.func, ast.Attribute) and (own := method_of(receiver, node.func.attr)) is not None:
+            effects.not_followed(m, [own, receiver, *arguments.all])  # the object may have another one of this name, or may not
     return call_outside(m, callee, receiver, arguments, node)
 
 
@@ -327,6 +332,8 @@ def instantiate(m: Walker, cls: Class, arguments: CallArguments, node: ast.Call 
         fields.fill(m, instance, cls, arguments, node)
     if isinstance(constructor, Function):
         call_function(m, constructor, [instance, *arguments.given], arguments.named, arguments.is_open, node)
+    if isinstance(last := cls.lookup("__del__"), Function):  # nobody knows when the object goes
+        effects.not_followed(m, [last, instance, *arguments.all], is_lasting=True)
     if node is not None and (builder := next((base for base in outside if base in m.platform.builders), "")):
         built.build(m, builder, arguments, node, instance)
     elif outside and node is not None:

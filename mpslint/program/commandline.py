@@ -114,7 +114,8 @@ def _add_argument(m: Walker, parser: Instance, method: str, arguments: CallArgum
         value = Known(not STORED[way], node)
     elif is_optional and way == "count":
         value = Known(0, node)
-    m.store.write(_options(parser).slots, name, DictEntry(weakened(value), written))
+    if not isinstance(before := _options(parser).slots.get((WORDS, name)), Option) or not set(flags).isdisjoint(before.flags):
+        m.store.write(_options(parser).slots, name, DictEntry(weakened(value), written))
     kind, count, constant = (arguments.keywords.get(key) for key in ("type", "nargs", "const"))
     dashed = tuple(flag for flag in flags if flag.startswith("-"))
     off = tuple(f"--no-{flag[2:]}" for flag in dashed if flag.startswith("--")) if way == BOTH_WAYS else ()
@@ -142,9 +143,9 @@ def _always_given(method: str, flags: Sequence[str], arguments: CallArguments) -
 def _typed(value: Value, arguments: CallArguments) -> Value:
     """Return a default as argparse gives it: a string default goes through `type`."""
     kind = arguments.keywords.get("type")
-    if not (isinstance(value, Known) and isinstance(value.value, str) and kind is not None and isinstance(kind.value, Symbol)):
+    if not (isinstance(value, Known) and isinstance(value.value, str) and kind is not None):
         return value
-    converter = CONVERTERS.get(kind.value.name)
+    converter = CONVERTERS.get(kind.value.name) if isinstance(kind.value, Symbol) else None
     if converter is None:
         return COMMAND_LINE
     try:

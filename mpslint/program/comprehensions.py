@@ -39,34 +39,40 @@ MOST_STEPS_OF_ROUNDS = 20_000
 
 def comprehension(m: Walker, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp) -> Value:
     """Return what a comprehension makes; what it calls is noted once."""
+    begun = count_made()
     found, written = _any_round(m, node)
     if (isinstance(found, (Items, Mapping)) and (found.open if isinstance(found, Items) else found.is_open)) or written:
         exact = _exact(m, node)
         if exact is not None:
             return exact
+    _leave(m, written)
+    # A round finds what those before it have left: what they make may be another, but an object is what it is.
+    if not isinstance(getattr(found, "each", None), Instance) and not all(is_kept(key, value) for _, key, value in written.values()):
+        with m.silently():
+            found, written = _any_round(m, node)
+        _leave(m, written)
+    m.store.stand_for_many(getattr(found, "each", None), begun)
+    return found
+
+
+def _leave(m: Walker, written: Writes) -> None:
+    """Write what holds behind rounds of which any may have written this."""
     for place, key, value in written.values():
         if is_kept(key, value):
             m.store.put(place, key, value)
         else:
             m.store.forget(place, key)
-    # A round finds what those before it have left: what they make may be another, but an object is what it is.
-    if not isinstance(getattr(found, "each", None), Instance) and not all(is_kept(key, value) for _, key, value in written.values()):
-        is_silent, m.is_silent = m.is_silent, True
-        found, _ = _any_round(m, node)
-        m.is_silent = is_silent
-    return found
 
 
 def _any_round(m: Walker, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp) -> tuple[Value, Writes]:
     """Return what a comprehension makes where each of its rounds may be any, and what a round writes, which is undone."""
     before = m.frame
-    m.store.begin()
     try:
-        found = _any_element(m, node)
+        with m.store.path() as written:
+            found = _any_element(m, node)
     finally:
         own, m.frame = m.frame.slots, before
-        written = {at: one for at, one in m.store.undo().items() if one[0] is not own}
-    return found, written
+    return found, {at: one for at, one in written.items() if one[0] is not own}
 
 
 def _any_element(m: Walker, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp) -> Value:

@@ -33,13 +33,13 @@ MOST_HELD = 50
 ITEM_METHODS = ("__setitem__", "__delitem__", "__iadd__", "__ior__")
 
 
-def not_followed(m: Walker, values: Iterable[Value], is_lasting: bool = False) -> None:
+def not_followed(m: Walker, values: Iterable[Value], is_lasting: bool = False, does_all: bool = False) -> None:
     """Forget what code that is not followed may write: functions among some values, with what it can reach from all of them.
 
-    With `is_lasting` it may do so at any time from here on.
+    With `is_lasting` it may do so at any time from here on; code that `does_all` may change whatever it reaches.
     """
     m.store.blind += 1
-    _forget_reached(m, Reach(), list(values), is_lasting)
+    _forget_reached(m, Reach(changes=does_all, is_vague=does_all), list(values), is_lasting)
 
 
 def _forget_reached(m: Walker, reach: Reach, values: list[Value], is_lasting: bool = False) -> None:

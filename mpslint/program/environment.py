@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import posixpath
 
 from mpslint.facts.facts import EnvironmentWrite
 from mpslint.facts.joined import join
@@ -34,12 +35,17 @@ def write(m: Walker, name: Value, value: Value, node: ast.AST, value_node: ast.A
 def read(m: Walker, name: Value | None, default: Value | None) -> Value:
     """Return what an environment variable holds: what the program set, else the default that the program gives."""
     if isinstance(name, Known):
-        value = m.module.slots.get(("environment", name.value))
-        if value is not None:
-            return value
+        key = ("environment", name.value)
         if default is not None:
-            return weakened(default)
+            return _or_default(m, key, weakened(default)) or weakened(default)
+        return _or_default(m, key, NOT_HERE) or NOT_HERE
     return NOT_HERE
+
+
+def _or_default(m: Walker, key: object, default: Value) -> Value | None:
+    """Return what the program set a variable to, or its default where only some paths set it; None where none does."""
+    value = m.module.slots.get(key)
+    return join(value, default) if value is not None and (id(m.module.slots), key) in m.store.unsure else value
 
 
 def call_os(m: Walker, name: str, arguments: CallArguments, node: ast.Call) -> Value | None:
@@ -47,8 +53,8 @@ def call_os(m: Walker, name: str, arguments: CallArguments, node: ast.Call) -> V
     positional = arguments.positional
     if name in ("os.putenv", "os.environ.setdefault", "os.environ.__setitem__") and len(positional) >= 2:
         value, value_node = positional[1].value, positional[1].node
-        if name.endswith("setdefault") and isinstance(key := positional[0].value, Known) and (found := read(m, key, None)) is not NOT_HERE:
-            value = join(found, value) if (id(m.module.slots), ("environment", key.value)) in m.store.unsure else found
+        if name.endswith("setdefault") and isinstance(key := positional[0].value, Known):
+            value = _or_default(m, ("environment", key.value), value) or value
         if value_node is not None:
             write(m, positional[0].value, value, node, value_node)
         return value
@@ -65,7 +71,7 @@ def call_os(m: Walker, name: str, arguments: CallArguments, node: ast.Call) -> V
     if name == "os.path.join":
         values = [argument.value for argument in positional]
         if values and all(isinstance(value, Known) and isinstance(value.value, str) for value in values):
-            return Known("/".join(value.value for value in values if isinstance(value, Known)), node)
+            return Known(posixpath.join(*(value.value for value in values if isinstance(value, Known))), node)
         return UNKNOWN
     return None
 

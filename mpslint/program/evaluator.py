@@ -138,15 +138,12 @@ def _walk_uncalled(machine: Walker, function: Function) -> None:
     premises = {} if is_command else {**premises_of(machine, function), **(libraries.step_of(function, receiver[0]) if receiver else {})}
     is_called = is_command or bool(premises)
     machine.context = Context(called=is_called)
-    machine.store.begin()
-    try:
+    with machine.store.path():
         for one in receiver:
             libraries.place_object(machine, one)
         result = call_function(machine, function, receiver, premises, True, None, is_called=is_called)
         note_gradients(machine, [result])  # what calls it may differentiate what it returns
-    finally:
-        machine.store.undo()
-        machine.context = Context()
+    machine.context = Context()
 
 
 def _object_of(machine: Walker, function: Function) -> Instance:

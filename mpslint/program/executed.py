@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from mpslint.facts.values import Instance, Items, Known, Mapping, Slots, Value, settled, weakened
+from mpslint.program import effects
 from mpslint.program.machine import Walker
 from mpslint.program.started import as_written
 from mpslint.program.walk import walk
@@ -43,17 +44,25 @@ def write_name(m: Walker, slots: Slots, name: Value, value: Value) -> None:
         m.store.write(slots, str(name.value), settled(value))
     else:
         m.store.lose(value)
-        _forget_names(m, slots)
+        forget_names(m, slots)
+
+
+def evaluate_text(m: Walker) -> None:
+    """A text is evaluated that may change all that the names here stand for (`eval(text)`)."""
+    effects.not_followed(m, [*m.frame.slots.values(), *m.root.slots.values()], does_all=True)
 
 
 def _forget(m: Walker) -> None:
+    evaluate_text(m)
     for slots in {id(one): one for one in (m.frame.slots, m.root.slots)}.values():
-        _forget_names(m, slots)
+        forget_names(m, slots)
 
 
-def _forget_names(m: Walker, slots: Slots) -> None:
+def forget_names(m: Walker, slots: Slots) -> None:
+    """Any of some names may be given another value, or be gone."""
     for name in list(slots):
         _forget_name(m, slots, name)
+        m.store.unsure.add((id(slots), name))
 
 
 def _forget_name(m: Walker, slots: Slots, name: str) -> None:

@@ -115,6 +115,8 @@ def _binary(m: Walker, node: ast.BinOp) -> Value:
     if (made := operations.binary(m, node, node.op, left, right, (node.left, node.right))) is not None:
         return made
     value = combine(left, node.op, right, node)
+    if isinstance(node.op, ast.Div) and isinstance(value, Known) and isinstance(value.value, str):
+        may_raise(m)  # unless one of them is a path
     device = m.platform.device_of_any_index(left.value) if value is UNKNOWN and isinstance(left, Known) else ""
     return Known(device, node, left.weak) if device and isinstance(left, Known) and is_one_index(node.right) else value
 
@@ -194,7 +196,8 @@ def when(value: Value, answer: bool) -> Value:
 def _decided(possible: list[Value], decisive: bool) -> Value:
     """Return what is known where an operand decides but one before it may be the value: what it counts as, if not what it is."""
     last, found = possible[-1], _one_of(possible)
-    return found if truth(found) is decisive else Unknown("", decisive, last.source if isinstance(last, (Known, Unknown)) else "")
+    answer = None if isinstance(last, (Items, Mapping)) else decisive  # what a list counts as may change
+    return found if truth(found) is decisive else Unknown("", answer, last.source if isinstance(last, (Known, Unknown)) else "")
 
 
 def _one_of(possible: list[Value]) -> Value:

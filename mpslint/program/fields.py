@@ -45,7 +45,8 @@ def fill(m: Walker, instance: Instance, cls: Class, arguments: CallArguments, no
     Where the environment may answer (`BaseSettings`), or a call has arguments that are not known, a default is only a default.
     """
     makers = _makers(cls.bases, cls.decorators)
-    names = cls.all_fields()
+    own = [one for one in cls.lineage() if one.decorators or has_fields(m, one)]
+    names = tuple(dict.fromkeys(name for one in reversed(own) for name in one.fields)) if own else cls.all_fields()
     if takes_dicts(m, cls):
         arguments = validators.with_checked_entries(m, cls, arguments, node)
     if (arguments.is_open and has_fields(m, cls)) or makers & m.platform.environment_classes:

@@ -95,14 +95,11 @@ def _branches(m: Walker, node: ast.If) -> list[tuple[bool, Writes]]:
                 paths.append(_path(m, node.orelse, narrowed(False)))
                 return paths
             m.steps += 1
-            m.store.begin()
-            try:
+            with m.store.path() as writes:
                 test = tested(m, following.test)
                 is_branch = not m.store.journals[-1] and m.truth(test) is None and not asks_for_main(following) and not m.is_dead
                 leaves = is_branch or _after_test(m, following, test) or m.is_dead
                 m.is_dead = False
-            finally:
-                writes = m.store.undo()
             if not is_branch:
                 paths.append((leaves, writes))
                 return paths
@@ -113,12 +110,8 @@ def _branches(m: Walker, node: ast.If) -> list[tuple[bool, Writes]]:
 
 def _path(m: Walker, body: Sequence[ast.stmt], within: AbstractContextManager[None]) -> tuple[bool, Writes]:
     """Walk a block as a path of its own, within what holds there; return whether it leaves, and what it wrote, which is undone."""
-    m.store.begin()
-    try:
-        with within:
-            leaves = m.execute_block(m, body)
-    finally:
-        writes = m.store.undo()
+    with m.store.path() as writes, within:
+        leaves = m.execute_block(m, body)
     return leaves, writes
 
 
@@ -142,19 +135,11 @@ def _by_default(m: Walker, node: ast.If, answer: bool) -> bool:
     """Walk the path that no option takes for its facts only, then the default one."""
     taken, other = (node.body, node.orelse) if answer else (node.orelse, node.body)
     before = marks(m)
-    m.store.begin()
-    try:
-        with m.guarded(node.test, not answer, answer):
-            other_leaves = m.execute_block(m, other)
-    finally:
-        writes = m.store.undo()
-        cut(m, before)  # where no default leads, nothing is left behind, and nothing is given back
-    m.store.begin()
-    try:
-        with m.guarded(node.test, answer, answer):
-            leaves = m.execute_block(m, taken)
-    finally:
-        default_writes = m.store.undo()
+    with m.store.path() as writes, m.guarded(node.test, not answer, answer):
+        other_leaves = m.execute_block(m, other)
+    cut(m, before)  # where no default leads, nothing is left behind, and nothing is given back
+    with m.store.path() as default_writes, m.guarded(node.test, answer, answer):
+        leaves = m.execute_block(m, taken)
     if leaves and not other_leaves:
         m.store.redo(writes)
         guard_rest(m, Guard(node.test, not answer, answer))
@@ -179,8 +164,7 @@ def match_statement(m: Walker, node: Any) -> bool:
         if fits is False:
             continue
         journal = len(m.store.journals)
-        m.store.begin()
-        try:
+        with m.store.path() as writes:
             implicit.called(m, [subject], implicit.COMPARING)
             _bind_captured(m, case.pattern, subject)
             answer = m.truth(m.value(case.guard)) if case.guard is not None else True
@@ -188,8 +172,6 @@ def match_statement(m: Walker, node: Any) -> bool:
             is_over, m.is_dead = m.is_dead or answer is False, False
             with m.guarded(node.subject, True) if not fits or paths else m.within():
                 leaves = is_over or m.execute_block(m, case.body)
-        finally:
-            writes = m.store.undo()
         if not leaves:
             paths.append(writes)
         if fits:

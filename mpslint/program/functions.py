@@ -82,10 +82,12 @@ def call_function(
     """
     if not (is_called and ((function.born,) in m.kept or keeps_results(m, function))):
         return _walk(m, function, positional, keywords, is_open, node, is_called)
-    constants = [one.value for one in (*positional, *keywords.values()) if isinstance(one, Known)]
-    key = (function.born, *constants, *keywords)
+    given = tuple(one.value for one in positional if isinstance(one, Known))
+    named = tuple((name, one.value) for name, one in keywords.items() if isinstance(one, Known))
+    is_bare = len(given) == 1 and not named and type(given[0]) in (int, str)  # as Python tells 1 from 1.0 and True there, and only there
+    key = (function.born, given[0] if is_bare else (given, named))
     before = m.kept.get(key)
-    is_told = not is_open and len(constants) == len(positional) + len(keywords) and (function.born,) not in m.kept
+    is_told = not is_open and len(given) + len(named) == len(positional) + len(keywords) and (function.born,) not in m.kept
     if isinstance(before, Unknown) or not is_told:
         result: Value = UNKNOWN
         m.store.write(m.kept, (function.born,), UNKNOWN)  # from here on it may have run for any arguments

@@ -39,16 +39,13 @@ def _steps_of(call: Call, table: Mapping[str, Sequence[str]]) -> Sequence[str]:
 def walk_method(m: Walker, method: Function, receiver: Instance, context: Context) -> None:
     """Walk the body of a method as a Trainer calls it, in the context of the Trainer's call; what it writes is forgotten."""
     m.context = context
-    m.store.begin()
     given = method.node.args
     defaults = dict(zip(reversed(given.args), reversed(method.defaults), strict=False))
     # What is None unless it's given, such as labels, may be in a batch.
     batch: dict[str, Value] = {one.arg: UNKNOWN for one, value in defaults.items() if isinstance(value, Known) and value.value is None}
-    try:
+    with m.store.path():
         call_function(m, method, [receiver], batch, len(method.node.args.args) > 1, None)
-    finally:
-        m.store.undo()
-        m.context = Context()
+    m.context = Context()
 
 
 def loader_makers(call: Call, platform: Platform) -> Iterator[tuple[Function, Instance]]:

@@ -152,10 +152,8 @@ def _mapped(m: Walker, name: str, values: Sequence[Value], node: ast.Call) -> Va
     if isinstance(function, Symbol) and not function.name.startswith("builtins."):
         return None
     rows_made: list[Value] | None = []
-    is_silent, m.is_silent = m.is_silent, True
     before = marks(m)
-    m.store.begin()
-    try:
+    with m.silently(), m.store.path() as written:
         for row in rows:
             try:
                 result = row[0] if isinstance(function, Known) else m.calls.call_with(m, function, row, node)
@@ -167,10 +165,8 @@ def _mapped(m: Walker, name: str, values: Sequence[Value], node: ast.Call) -> Va
                 break
             if answer:
                 rows_made = [*(rows_made or []), row[0] if name == "filter" else result]
-    finally:
-        m.is_silent, m.is_dead = is_silent, False
-        written = m.store.undo()
-        cut(m, before)  # what it does, and where that raises, comes later
+    m.is_dead = False
+    cut(m, before)  # what it does, and where that raises, comes later
     never_sure_again(m, written)
     if rows_made is None or written:
         return None

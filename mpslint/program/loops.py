@@ -30,7 +30,7 @@ from mpslint.facts.values import (
 from mpslint.program import effects, implicit
 from mpslint.program.attributes import NUMBERS
 from mpslint.program.comprehensions import assign_loop_target, bind_loop_target
-from mpslint.program.exits import RAISING, Exit, Raised, cut, marks, may_raise
+from mpslint.program.exits import RAISING, Raised, cut, marks, may_raise
 from mpslint.program.flow import tested
 from mpslint.program.lists import held_by, holds_still, may_fail, viewed
 from mpslint.program.machine import Walker
@@ -191,17 +191,14 @@ def _loop(
         states = [*states, _of_made(states, {id(one.slots) for one in m.facts.objects[made:]})]
     if following is not None and not m.is_silent and taken * least < MOST_ROUND_STEPS:
         of_any = cut(m, before)
-        before_silent, m.is_silent = m.is_silent, True
-        try:
+        with m.silently():
             ends = _rounds(m, node, following, bind, MOST_ROUND_STEPS)
-        finally:
-            m.is_silent = before_silent
         if ends is not None:
             return _finish(m, node, *ends)
         for target, path in of_any:
             target.paths.append(path)
     is_shaky = goes_through is None or any(key is CONTENT and at in goes_through for state in states for at, key in state)
-    return _finish(m, node, states, breaks, is_shaky)
+    return _finish(m, node, states, breaks, is_shaky, begin if isinstance(node, ast.While) else None)
 
 
 def _of_made(states: Sequence[Writes], made: Set[int]) -> Writes:
@@ -214,40 +211,33 @@ def _rounds(
 ) -> tuple[list[Writes], list[Writes]] | None:
     """Walk a loop round by round; return what was written where it ends, and where it breaks. None where its rounds can't be told."""
     before, last = marks(m), m.steps + most
-    target = Exit(("break", "continue"), len(m.store.journals))
-    m.exits.append(target)
-    m.store.begin()
-    goes_on, is_whole = True, False
+    goes_on = True
     try:
-        for number in range(MOST_ROUNDS + 1):
-            one = following(number)
-            if m.is_dead:
-                goes_on, m.is_dead = False, False
-                break
-            if one is END:
-                break
-            if m.steps > last or number == MOST_ROUNDS or m.silent_steps > MOST_SILENT_STEPS:
-                raise _Undecided
-            bind(one)  # type: ignore[arg-type]
-            continued, start = len(target.of("continue")), m.steps
-            with m.within(loops=(*m.context.loops, node)):
-                leaves = m.execute_block(m, node.body)
-            m.silent_steps += m.steps - start
-            states = target.of("continue")[continued:]
-            if states:
-                written = m.store.undo()
-                m.store.begin()
-                m.store.merge(*([] if leaves else [written]), *states)
-            elif leaves:
-                goes_on = False
-                break
-        is_whole = True
+        with m.leaving("break", "continue") as (target, written):
+            for number in range(MOST_ROUNDS + 1):
+                one = following(number)
+                if m.is_dead:
+                    goes_on, m.is_dead = False, False
+                    break
+                if one is END:
+                    break
+                if m.steps > last or number == MOST_ROUNDS or m.silent_steps > MOST_SILENT_STEPS:
+                    raise _Undecided
+                bind(one)  # type: ignore[arg-type]
+                continued, start = len(target.of("continue")), m.steps
+                with m.within(loops=(*m.context.loops, node)):
+                    leaves = m.execute_block(m, node.body)
+                m.silent_steps += m.steps - start
+                states = target.of("continue")[continued:]
+                if states:
+                    until_here = m.store.undo()
+                    m.store.begin()
+                    m.store.merge(*([] if leaves else [until_here]), *states)
+                elif leaves:
+                    goes_on = False
+                    break
     except _Undecided:
         m.is_dead = False
-    finally:
-        m.exits.pop()
-        written = m.store.undo()
-    if not is_whole:
         cut(m, before)
         return None
     return [written] if goes_on else [], target.of("break")
@@ -263,10 +253,7 @@ def _any_round(m: Walker, node: ast.For | ast.AsyncFor | ast.While, begin: Calla
     noted, before, analysed = m.facts.marks(), marks(m), frozenset(m.analysed)
     for attempt in range(MOST_ATTEMPTS):
         is_last = attempt == MOST_ATTEMPTS - 1 or m.repeated_steps > MOST_REPEATED_STEPS
-        target = Exit(("break", "continue"), len(m.store.journals))
-        m.exits.append(target)
-        m.store.begin()
-        try:
+        with m.leaving("break", "continue") as (target, written):
             m.store.redo(changed)
             if is_last:
                 effects.about_to_run(m, node)
@@ -281,22 +268,19 @@ def _any_round(m: Walker, node: ast.For | ast.AsyncFor | ast.While, begin: Calla
             begin()
             with m.within(loops=(*m.context.loops, node)):
                 leaves = m.execute_block(m, node.body)
-        finally:
-            m.exits.pop()
-            written = m.store.undo()
         new: set[object] = {id(one.slots) for one in m.facts.frames[frames:]} | {id(one.slots) for one in m.facts.objects[objects:]}
         new |= {(id(slots), name) for name, slots in own.items()}
         new |= {(id(m.home_of(name).slots), name) for name in _bound_by(node)}  # each round binds them first
         new |= {at for at, one in m.store.holders.items() if one.born >= begun}
         more: Writes = {}
-        for state in [*([] if leaves else [written]), *target.of("continue")]:
+        states = [*([] if leaves else [written]), *target.of("continue")]
+        for state in states:
             wider = _wider(state, {**changed, **more}, new, begun)
             more.update(wider)
             for at, (place, key, value) in state.items():
                 if at in wider or at in new:  # the next round may find it under what is then not known
                     m.store.lose(value_at(place, key))
                     m.store.lose(value)
-        states = [*([] if leaves else [written]), *target.of("continue")]
         is_carried = [_carry(carried, started, own, state) for state in states]
         is_same = not more and (blind == m.store.blind or all(at in lost or one.born >= begun for at, one in m.store.lost.items()))
         if is_last or (is_same and not (any(is_carried) and len(m.context.all_loops) < DEEPEST_CARRIED)):
@@ -307,7 +291,6 @@ def _any_round(m: Walker, node: ast.For | ast.AsyncFor | ast.While, begin: Calla
         m.facts.back_to(noted)
         m.analysed.intersection_update(analysed)
         cut(m, before)
-    states = [*([] if leaves else [written]), *target.of("continue")]
     if more:
         changed = {**changed, **more}
         nothing_known: Writes = {at: (place, key, unknown_for(place, value_at(place, key))) for at, (place, key, _) in changed.items()}
@@ -376,21 +359,30 @@ def _wider(state: Writes, changed: Writes, new: Set[object], begun: int) -> Writ
 
 
 def _finish(
-    m: Walker, node: ast.For | ast.AsyncFor | ast.While, states: Sequence[Writes], breaks: Sequence[Writes], is_shaky: bool = False
+    m: Walker,
+    node: ast.For | ast.AsyncFor | ast.While,
+    states: Sequence[Writes],
+    breaks: Sequence[Writes],
+    is_shaky: bool = False,
+    ask: Callable[[], None] | None = None,
 ) -> bool:
     """Write what holds behind a loop that ends in one of some states, or breaks in others; return whether it does neither.
 
-    Where it `is_shaky`, it may raise in the states in which it ends, as they are those between its rounds.
+    Where it `is_shaky`, it may raise in the states in which it ends, as they are those between its rounds. What it may have to `ask` last,
+    the test that ends it, may write something.
     """
     is_endless = isinstance(node, ast.While) and isinstance(node.test, ast.Constant) and bool(node.test.value)
     paths = list(breaks)
     if states and not is_endless:
-        m.store.begin()
-        m.store.merge(*states)
-        if is_shaky:
-            may_raise(m)
-        leaves = m.execute_block(m, node.orelse)
-        written = m.store.undo()
+        with m.store.path() as written:
+            m.store.merge(*states)
+            if is_shaky:
+                may_raise(m)
+            if ask is not None:
+                with m.silently():
+                    ask()
+            leaves = m.execute_block(m, node.orelse) or m.is_dead
+        m.is_dead = False
         if not leaves:
             paths.insert(0, written)
     if not paths:

@@ -37,11 +37,15 @@ from mpslint.program.arguments import CallArguments
 from mpslint.program.exits import RAISING, Exit, Raised, is_certain, may_raise, raises
 from mpslint.program.platform import Platform
 from mpslint.program.reach import Reach
-from mpslint.program.store import HOLDING, Store, Writes
+from mpslint.program.store import HOLDING, Store, Writes, entries_of
 from mpslint.source.document import Document
 
 COMMAND_WORDS = "sys.argv"
 """Where the words of the command line lie, and the slot of a module that holds those that the program sets itself."""
+
+
+PATCHED = "patched"
+"""Where a module holds what the program gave names of other modules, by these names."""
 
 
 class Loader(Protocol):
@@ -208,7 +212,7 @@ class Walker:
         if value.__class__ in HOLDING or value.__class__ is Unknown:
             self.operands.append(value)
             if value.__class__ is DictValue and value.owner is not None:
-                value.slots = {key: DictEntry(one) for key, one in value.owner.slots.items() if isinstance(key, str)}
+                value.slots = entries_of(value.owner)
         if self.exits and isinstance(node, RAISING) and not is_certain(value):
             may_raise(self)
         return value
@@ -218,12 +222,8 @@ class Walker:
 
         `within` is what holds while it is evaluated.
         """
-        self.store.begin()
-        try:
-            with within or contextlib.nullcontext():
-                value = self.value(node)
-        finally:
-            writes = self.store.undo()
+        with self.store.path() as writes, within or contextlib.nullcontext():
+            value = self.value(node)
         is_dead, self.is_dead = self.is_dead, False
         return value, None if is_dead else writes
 
@@ -234,17 +234,13 @@ class Walker:
 
     def one_of(self, ways: Sequence[Callable[[], Value]]) -> Value:
         """Return what one of several ways gives, of which one is taken: one that raises isn't it. Raises Raised where all do."""
-        results, paths = [], []
+        results: list[Value] = []
+        paths: list[Writes] = []
         for way in ways:
-            self.store.begin()
-            try:
-                results.append(way())
-                paths += [] if self.is_dead else [self.store.since(len(self.store.journals) - 1)]
-            except Raised:
-                pass
-            finally:
-                self.store.undo()
-            del results[len(paths) :]
+            with self.store.path() as written, contextlib.suppress(Raised):
+                result = way()
+                results += [] if self.is_dead else [result]
+            paths += [written] if len(results) > len(paths) else []
             self.is_dead = False
         if len(paths) < len(ways):
             may_raise(self)
@@ -262,13 +258,12 @@ class Walker:
         if is_sure:
             yield
             return
-        self.store.begin()
         try:
-            yield
+            with self.store.path() as written:
+                yield
         except Raised:
             self.is_dead = True
-        finally:
-            self.store.merge(self.store.undo(), {})
+        self.store.merge(written, {})
         if self.is_dead:
             self.is_dead = False
             may_raise(self)
@@ -296,7 +291,7 @@ class Walker:
         if name == "__name__":
             return Known(home.name if home is not None else "__main__")
         if name in BUILTINS:
-            return Symbol(f"builtins.{name}")
+            return self.patched(f"builtins.{name}") or Symbol(f"builtins.{name}")
         stars = self.stars
         candidates = [self.platform.imported(module, name) for module in stars]
         best = max(candidates, key=self.how_known, default="")
@@ -316,6 +311,11 @@ class Walker:
         self.store.lose_inside([value, *([outer.slots[name]] if outer is not None else [])], is_whole=True)
         return UNKNOWN
 
+    def patched(self, name: str) -> Value | None:
+        """Return what the program gave a name of another module (`json.loads = mine`), None where it did not."""
+        value = self.module.slots.get((PATCHED, name))
+        return UNKNOWN if (id(self.module.slots), (PATCHED, name)) in self.store.unsure else value
+
     def is_bound(self, name: str) -> bool:
         """Return whether a statement gave a name a value that holds in the current frame."""
         return self.frame_with(name) is not None
@@ -333,7 +333,9 @@ class Walker:
 
     def is_surely_bound(self, name: str, value: Value) -> bool:
         """Return whether a name that was read as a value has one on every path, as far as that is known."""
-        frame = self.frame_with(name)
+        frame, owner = self.frame_with(name), self.owner_of(name)
+        if owner.parent is not None and name not in owner.slots:
+            return False
         return not isinstance(value, Unknown) if frame is None else (id(frame.slots), name) not in self.store.unsure
 
     def bind(self, name: str, value: Value) -> None:
@@ -352,14 +354,32 @@ class Walker:
 
     def looked_at(self, node: ast.expr) -> Value:
         """Return what an expression is, once more: what it does was noted before."""
-        before, self.is_silent = self.is_silent, True
         exits, self.exits = self.exits, []
-        self.store.begin()
         try:
-            return self.value(node)
+            with self.silently(), self.store.path():
+                return self.value(node)
         finally:
-            self.store.undo()
-            self.is_silent, self.exits = before, exits
+            self.exits = exits
+
+    @contextlib.contextmanager
+    def silently(self, is_so: bool = True) -> Iterator[None]:
+        """Walk something for its values only, where that `is_so`."""
+        before, self.is_silent = self.is_silent, self.is_silent or is_so
+        try:
+            yield
+        finally:
+            self.is_silent = before
+
+    @contextlib.contextmanager
+    def leaving(self, *kinds: str, stops: bool = True) -> Iterator[tuple[Exit, Writes]]:
+        """Walk a path by itself that may be left in some ways; give what notes these, and what it wrote."""
+        target = Exit(kinds, len(self.store.journals), stops=stops)
+        self.exits.append(target)
+        try:
+            with self.store.path() as written:
+                yield target, written
+        finally:
+            self.exits.pop()
 
     def home_of(self, name: str) -> Frame:
         """Return the frame that a name which is bound here belongs to."""

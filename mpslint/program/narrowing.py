@@ -31,6 +31,8 @@ def narrowing(m: Walker, test: ast.expr) -> Callable[[bool], AbstractContextMana
     (slots, name, values) = found[0]
     before = slots[name]
     answers = [_answer(m, slots, name, one, test) for one in values]
+    if "another" in answers:
+        return lambda _: contextlib.nullcontext()
 
     @contextlib.contextmanager
     def narrowed(taken: bool) -> Iterator[None]:
@@ -55,20 +57,22 @@ def _alternatives(value: Value | None) -> Sequence[Value]:
     return ()
 
 
-def _answer(m: Walker, slots: dict[str, Value], name: str, value: Value, test: ast.expr) -> bool | None:
-    """Return how a test comes out where a name has a value; None where that isn't known, or where it writes something each time."""
-    before, is_silent, start = marks(m), m.is_silent, m.steps
-    m.is_silent = True
-    m.store.begin()
+def _answer(m: Walker, slots: dict[str, Value], name: str, value: Value, test: ast.expr) -> bool | str | None:
+    """Return how a test comes out where a name has a value, or that it gives it another; None where that isn't known."""
+    before, start = marks(m), m.steps
     try:
-        m.store.write(slots, name, value)
-        answer = m.value(test)
-        is_told = isinstance(answer, Known) and not is_weak(answer) and not m.is_dead and len(m.store.journals[-1]) == 1
+        with m.silently(), m.store.path():
+            m.store.write(slots, name, value)
+            version = m.store.version
+            answer = m.value(test)
+            if slots.get(name) is not value:
+                return "another"
+            is_same = m.store.version == version
+        is_told = is_same and isinstance(answer, Known) and not is_weak(answer) and not m.is_dead
         return m.truth(answer) if is_told else None
     except Raised:
         return None
     finally:
-        m.store.undo()
-        m.is_silent, m.is_dead = is_silent, False
+        m.is_dead = False
         m.silent_steps += m.steps - start
         cut(m, before)

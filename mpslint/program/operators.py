@@ -27,6 +27,7 @@ from mpslint.facts.values import (
     Unknown,
     Value,
     is_weak,
+    method_of,
 )
 from mpslint.program.exits import Raised
 from mpslint.program.machine import Walker
@@ -78,8 +79,7 @@ def own_operator(m: Walker, node: ast.expr | ast.stmt, op: ast.operator, left: V
     word = WORDS[type(op)]
     ways = [(left, f"__{word}__", right), (right, f"__r{word}__", left)]
     for one, name, other in ([(left, f"__i{word}__", right)] if in_place else []) + ways:
-        own = one.cls.lookup(name) if isinstance(one, Instance) and one.cls is not None else None
-        if isinstance(own, Function):
+        if (own := method_of(one, name)) is not None:
             result = m.calls.call_function(m, own, [one, other], {}, False, node)
             return UNKNOWN if isinstance(result, Symbol) else result  # `NotImplemented` asks the other side
     return None
@@ -251,7 +251,7 @@ def compare(m: Walker, left: Value, op: ast.cmpop, right: Value, node: ast.expr)
         rights = right.values if isinstance(right, OneOf) else (right,)
         return join_all([or_unknown(compare, m, a, op, b, node) for a in lefts for b in rights])
     if isinstance(op, (ast.Is, ast.IsNot)):
-        return _identity(left, right, isinstance(op, ast.Is), node)
+        return _identity(m, left, right, isinstance(op, ast.Is), node)
     if isinstance(op, (ast.In, ast.NotIn)):
         return _membership(m, left, right, isinstance(op, ast.In), node)
     if isinstance(left, Symbol) and isinstance(right, Symbol) and isinstance(op, (ast.Eq, ast.NotEq)):
@@ -323,7 +323,7 @@ def _comparable(value: Known, m: Walker) -> Any:
     return value.value
 
 
-def _identity(left: Value, right: Value, positive: bool, node: ast.expr) -> Value:
+def _identity(m: Walker, left: Value, right: Value, positive: bool, node: ast.expr) -> Value:
     if isinstance(left, Known) and isinstance(right, Known):
         is_single = any(one.value is None or isinstance(one.value, bool) for one in (left, right))
         equal = left.value is right.value if is_single else False if type(left.value) is not type(right.value) else None
@@ -339,6 +339,7 @@ def _identity(left: Value, right: Value, positive: bool, node: ast.expr) -> Valu
     if all(kinds) and not any(isinstance(one, Mapping) and one.owner is not None for one in (left, right)):  # a view is made anew each time
         is_same = left is right
         is_told = is_same or not any(isinstance(one, Items) and one.kind != "list" for one in (left, right))  # `() is ()`
+        is_told = is_told and not (is_same and id(left.slots if isinstance(left, Instance) else left) in m.store.several)
         return Known(is_same is positive, node) if is_told else UNKNOWN
     return UNKNOWN
 

@@ -47,10 +47,10 @@ def call_outside(m: Walker, callee: Value, receiver: Value | None, arguments: Ca
     names: tuple[str, ...] = ()
     if method in WRITING and isinstance(receiver, Instance):  # `super().__setattr__(name, value)`
         return m.calls.call_with(m, Symbol(WRITING[method]), [receiver, *arguments.given], node)
-    if method == "update" and isinstance(receiver, Instance) and receiver.name == executed.NAMES:
-        for value in (*arguments.all, *arguments.unpacked):
-            executed.write_name(m, receiver.slots, UNKNOWN, value)
-        return Known(None, node)
+    if method in CHANGING and isinstance(receiver, Instance) and receiver.name == executed.NAMES:
+        m.store.lose((dict(enumerate((*arguments.all, *arguments.unpacked))), True))
+        executed.forget_names(m, receiver.slots)
+        return Known(None, node) if method == "update" else UNKNOWN
     if isinstance(callee, Symbol):
         names = (callee.name,)
     elif isinstance(callee, Instance):
@@ -155,14 +155,10 @@ def follow_callbacks(m: Walker, arguments: CallArguments) -> None:
         key = (id(function), *map(id, given))
         if not isinstance(function, Function):
             continue
-        is_silent, m.is_silent = m.is_silent, m.is_silent or id(function.node) in m.analysed
-        if m.is_silent and key in m.handed and not is_told_more:
-            m.is_silent = is_silent
+        is_known = id(function.node) in m.analysed
+        if (m.is_silent or is_known) and key in m.handed and not is_told_more:
             continue
         m.handed[key] = (function, *given)
-        m.store.begin()
-        try:
+        with m.silently(is_known), m.store.path() as written:
             m.calls.call_function(m, function, given, {}, True, None)
-        finally:
-            m.is_silent = is_silent
-            effects.never_sure_again(m, m.store.undo())
+        effects.never_sure_again(m, written)

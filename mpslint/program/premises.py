@@ -32,9 +32,8 @@ def _said_of(machine: Walker, parameter: ast.arg) -> Any:
     by_name = premises["names"].get(parameter.arg)
     if not isinstance(annotation, (ast.Name, ast.Attribute)):
         return by_name
-    before, machine.is_silent = machine.is_silent, True
-    kind = machine.value(annotation)
-    machine.is_silent = before
+    with machine.silently():
+        kind = machine.value(annotation)
     name = kind.name if isinstance(kind, Symbol) else ""
     if name in premises["types"]:
         return premises["types"][name]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from mpslint.facts.values import COMMAND_LINE, Class, DictEntry, Function, Instance, Known, Mapping, Value, weakened
+from mpslint.facts.values import COMMAND_LINE, Class, DictEntry, Instance, Known, Mapping, Value, method_of, weakened
 from mpslint.program.arguments import CallArguments
 from mpslint.program.commandline import OPTIONS, settled, switched_off, words_given
 from mpslint.program.machine import Walker
@@ -55,6 +55,5 @@ def _read_fields(m: Walker, owner: Instance, cls: Class, before: str) -> None:
 
 def _call_hook(m: Walker, owner: Instance, name: str) -> None:
     """Walk a method that a class of the program may have for its library to call."""
-    method = owner.cls.lookup(name) if owner.cls is not None else None
-    if isinstance(method, Function):
+    if (method := method_of(owner, name)) is not None:
         m.calls.call_function(m, method, [owner], {}, False, None)

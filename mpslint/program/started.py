@@ -10,6 +10,7 @@ from mpslint.facts.values import COMMAND_LINE, Argument, Class, Function, Items,
 
 CONVERTERS: dict[str, Callable[[str], object]] = {"builtins.int": int, "builtins.float": float, "builtins.str": str}
 STORED = {"store_true": True, "store_false": False}
+COLLECTING = ("append", "extend")
 BOTH_WAYS = "argparse.BooleanOptionalAction"
 """The action of an option that has a `--no-` form too."""
 
@@ -58,6 +59,7 @@ def parse(words: Sequence[Argument], options: Mapping[str, Option], defaults: Ma
             continue
         option, name = options[by_flag[flag]], by_flag[flag]
         if option.action != "store":
+            index += len(_values(words[index:], option.count)) if option.action in COLLECTING and not equals else 0
             found[name] = _switched(option, flag, word)
         elif equals:
             found[name] = _taken(option, defaults.get(name), word, [Argument(Known(inline), word.node)])

@@ -25,16 +25,18 @@ from mpslint.facts.values import (
     Unknown,
     Value,
     is_weak,
+    method_of,
 )
 from mpslint.program import choices, effects, fields, validators
 from mpslint.program.arguments import CallArguments
-from mpslint.program.assignments import annotated_assignment, assign_statement, augmented_assignment, delete_statement
+from mpslint.program.assignments import annotated_assignment, assign_statement, augmented_assignment, delete_statement, evaluate_annotations
 from mpslint.program.attributes import is_property
 from mpslint.program.exits import Raised, ends, leave, may_raise, raises
 from mpslint.program.flow import ENDS, guard_rest, if_statement, match_statement, tested
 from mpslint.program.loops import for_loop, while_loop
 from mpslint.program.machine import Loader, Walker
 from mpslint.program.tries import NO_MODULE, try_statement, with_statement
+from mpslint.program.walk import walk
 
 
 def execute(m: Walker, body: Sequence[ast.stmt]) -> bool:
@@ -78,6 +80,7 @@ def _function(m: Walker, node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
     decorators = tuple(_decorator(m, decorator) for decorator in node.decorator_list)
     defaults = tuple(m.value(default) for default in node.args.defaults)
     keyword_defaults = tuple(None if default is None else m.value(default) for default in node.args.kw_defaults)
+    evaluate_annotations(m, [*(one.annotation for one in walk(node.args) if isinstance(one, ast.arg)), node.returns])
     function = Function(node, m.frame, decorators, defaults, keyword_defaults)
     m.functions[id(node)] = function
     if decorators and effects.may_swallow(node):
@@ -107,9 +110,8 @@ def _decorated(m: Walker, node: ast.FunctionDef | ast.AsyncFunctionDef, function
 
 def _is_own(decorator: Value) -> bool:
     """Return whether a decorator is the program's own: what it makes of a function or a class is followed."""
-    if isinstance(decorator, Instance) and decorator.cls is not None:
-        return isinstance(decorator.cls.lookup("__call__"), Function)
-    return isinstance(decorator, (Function, Class)) or (isinstance(decorator, Bound) and decorator.function is not None)
+    is_function = isinstance(decorator, (Function, Class)) or method_of(decorator, "__call__") is not None
+    return is_function or (isinstance(decorator, Bound) and decorator.function is not None)
 
 
 def _decorator(m: Walker, node: ast.expr) -> Value:
@@ -121,10 +123,11 @@ def _decorator(m: Walker, node: ast.expr) -> Value:
 
 
 def _class(m: Walker, node: ast.ClassDef) -> bool:
+    decorators = tuple(m.value(decorator) for decorator in node.decorator_list)
     bases = tuple(m.value(base) for base in node.bases)
     if any(isinstance(base, Known) and not base.source for base in bases):
         raise Raised("TypeError")
-    decorators = tuple(m.value(decorator) for decorator in node.decorator_list)
+    keywords = {one.arg or "": m.value(one.value) for one in node.keywords}
     before = m.frame
     m.frame = m.new_frame(before)
     m.frame.is_class = True
@@ -136,7 +139,6 @@ def _class(m: Walker, node: ast.ClassDef) -> bool:
     if leaves:
         return True
     annotated, kinds = fields.names_of_fields(m, node.body)
-    keywords = {one.arg or "": m.value(one.value) for one in node.keywords}
     makers = [one for one in keywords.values() if isinstance(one, Class)]
     cls = Class(node, dict(slots), bases, (*decorators, *makers), annotated, kinds)
     for name in [one for one in slots if (id(slots), one) in m.store.unsure]:
@@ -161,7 +163,7 @@ def _class(m: Walker, node: ast.ClassDef) -> bool:
                 m.methods.add(function.name)
                 function.frame = before
     for name, held in list(cls.slots.items()):
-        if isinstance(held, Instance) and held.cls is not None and isinstance(told := held.cls.lookup("__set_name__"), Function):
+        if (told := method_of(held, "__set_name__")) is not None:
             m.calls.call_function(m, told, [held, cls, Known(name)], {}, False, node)
     if isinstance(hook := cls.above("__init_subclass__"), Function):
         m.calls.call_function(m, hook, [cls], {name: value for name, value in keywords.items() if name != "metaclass"}, False, node)
@@ -205,7 +207,7 @@ def _return(m: Walker, node: ast.Return) -> bool:
 
 
 def _raise(m: Walker, node: ast.Raise) -> bool:
-    value = m.value(node.exc) if node.exc is not None else UNKNOWN
+    value, _ = [m.value(one) if one is not None else UNKNOWN for one in (node.exc, node.cause)]
     name = value.name if isinstance(value, (Symbol, Instance)) else ""
     ends(m, node)
     leave(m, "raise", name.removeprefix("builtins.") if name.startswith("builtins.") else "")
@@ -225,7 +227,10 @@ def _assert(m: Walker, node: ast.Assert) -> bool:
     if answer is False and not is_weak(test):
         ends(m, node)
     if answer is not True:
-        may_raise(m)
+        with m.store.path():
+            if node.msg is not None:
+                m.value(node.msg)
+            may_raise(m)
     if answer is None or (answer is False and is_weak(test)):  # what follows runs where the test is true: it is `if not test: raise`
         guard_rest(m, Guard(node.test, True, answer, is_check=True))
     return answer is False and isinstance(test, Known) and not test.weak and bool(test.source)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence, Set
+import contextlib
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import field, replace
 from typing import Any, TypeAlias
 
@@ -72,6 +73,20 @@ class Store:
     """How often something was written through what is not known."""
     unsure: set[tuple[int, Any]] = field(default_factory=set)
     """Names that only some paths set."""
+    several: dict[int, Place] = field(default_factory=dict)
+    """The lists, dicts and slots of objects, by their ids, that stand for many: what is written is written to one of these."""
+
+    def stand_for_many(self, value: Any, since: int) -> None:
+        """Note that what a value is, or holds, and that was made since a count, stands for one such thing in each of many rounds."""
+        waiting = parts_of(value)
+        while waiting:
+            part = waiting.pop()
+            if not isinstance(part, (Items, Mapping, Instance)) or part.born < since:
+                continue
+            place: Place = part.slots if isinstance(part, Instance) else part
+            if id(place) not in self.several:
+                self.several[id(place)] = place
+                waiting += parts_of((part.slots, True))
 
     def lose(self, value: Any) -> None:
         """Note that something which is not known may be this value, or what is in it."""
@@ -135,6 +150,9 @@ class Store:
         """Set `slots[key]`."""
         self._note(slots, key)
         self._share(slots, key, value)
+        if id(slots) in self.several and isinstance(key, str):
+            self.lose(({0: value, 1: slots.get(key)}, True))
+            value = _either(slots.get(key, MISSING), value, slots)
         if (id(slots), key) in self.volatile:
             self.lose(value)
             value = DictEntry(UNKNOWN) if isinstance(value, DictEntry) else UNKNOWN
@@ -144,7 +162,9 @@ class Store:
 
     def delete(self, slots: dict[Any, Any], key: Any) -> None:
         """Remove `slots[key]`, if it is there."""
-        if key in slots:
+        if key in slots and id(slots) in self.several:
+            self.write(slots, key, MAYBE)
+        elif key in slots:
             self._note(slots, key)
             if self.journals:
                 self.journals[-1].setdefault((id(slots), key), (slots, key, slots[key]))
@@ -171,6 +191,9 @@ class Store:
         if (id(container), CONTENT) in self.volatile:
             self.lose((slots, is_open))
             slots, is_open, each = {}, True, None
+        if id(container) in self.several:
+            self.lose(({0: container, 1: Items("list", slots)}, True))
+            slots, is_open, each = _either(content_of(container), (slots, is_open, each), container)
         if self.journals:
             self.journals[-1].setdefault((id(container), CONTENT), (container, CONTENT, value_at(container, CONTENT)))
         _put(container, CONTENT, (slots, is_open, each))
@@ -221,6 +244,16 @@ class Store:
             outer = self.journals[-1]
             for at, entry in journal.items():
                 outer.setdefault(at, entry)
+
+    @contextlib.contextmanager
+    def path(self) -> Iterator[Writes]:
+        """Walk a path by itself: what is written within is undone at its end, and then in what is given."""
+        written: Writes = {}
+        self.begin()
+        try:
+            yield written
+        finally:
+            written.update(self.undo())
 
     def since(self, journal: int) -> Writes:
         """Return what was written since the journal of a number was opened, and is there now."""
@@ -301,6 +334,11 @@ _WHOLES = frozenset({DictEntry, Items, OneOf, tuple})
 _PARTS = frozenset({Mapping, Instance, Class, Function, Bound, Unknown})
 HOLDING = frozenset({*_PARTS, Items, OneOf} - {Unknown})
 """The kinds of values that may have parts."""
+
+
+def entries_of(owner: Instance) -> dict[Any, Any]:
+    """Return the entries of the `__dict__` of an object."""
+    return {key: DictEntry(value, None, value is not MAYBE) for key, value in owner.slots.items() if isinstance(key, str)}
 
 
 def value_at(place: Place, key: Any) -> Any:

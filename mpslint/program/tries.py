@@ -16,7 +16,7 @@ from mpslint.program.assignments import assign
 from mpslint.program.exits import Departure, Exit, cut, leave, marks, may_raise
 from mpslint.program.flow import ends_program
 from mpslint.program.machine import Walker
-from mpslint.program.store import Place, Writes, unknown_for, value_at
+from mpslint.program.store import MISSING, Place, Writes, unknown_for, value_at
 
 NO_MODULE = "builtins.ModuleNotFoundError"
 CLOSING = frozenset({"close", "__enter__", "__exit__"})
@@ -40,14 +40,8 @@ def in_any_case(m: Walker, block: Callable[[], bool], last: Callable[[bool], boo
     """
     before = marks(m)
     outer = next((target for target in reversed(m.exits) if "raise" in target.kinds), None)
-    own = Exit(("raise",), len(m.store.journals), stops=outer is not None and outer.stops)
-    m.exits.append(own)
-    m.store.begin()
-    try:
+    with m.leaving("raise", stops=outer is not None and outer.stops) as (own, written):
         leaves = block()
-    finally:
-        m.exits.pop()
-        written = m.store.undo()
     departed: list[tuple[Exit | None, Departure]] = [*cut(m, before)]
     _end_history(m, own, written)
     departed += [(outer, path) for path in own.paths]
@@ -55,19 +49,17 @@ def in_any_case(m: Walker, block: Callable[[], bool], last: Callable[[bool], boo
     m.is_silent = is_silent or len(departed) > leaves
     try:
         for target, path in departed:
-            m.store.begin()
-            m.store.redo(path.writes)
-            if not last(path.kind == "raise") and target is not None:
-                target.paths.append(Departure(path.kind, path.name, path.value, m.store.since(target.journal)))
-            m.store.undo()
+            with m.store.path():
+                m.store.redo(path.writes)
+                if not last(path.kind == "raise") and target is not None:
+                    target.paths.append(Departure(path.kind, path.name, path.value, m.store.since(target.journal)))
     finally:
         silent, m.is_silent = m.is_silent, is_silent
     if silent and not is_silent:
         ways = marks(m)
-        m.store.begin()
-        m.store.merge(*([] if leaves else [written]), *(path.writes for _, path in departed))
-        last(any(path.kind == "raise" for _, path in departed))
-        m.store.undo()
+        with m.store.path():
+            m.store.merge(*([] if leaves else [written]), *(path.writes for _, path in departed))
+            last(any(path.kind == "raise" for _, path in departed))
         cut(m, ways)
     if leaves and departed:
         return True
@@ -92,12 +84,9 @@ def _guarded(m: Walker, node: Any) -> bool:
     reads_config = m.project is not None and m.project.configs_read > read_before and len(node.body) <= LONGEST_READ and not leaves
     paths = []
     if not leaves:
-        m.store.begin()
-        try:
+        with m.store.path() as normal_writes:
             m.store.redo(writes)
             leaves = m.execute_block(m, node.orelse)
-        finally:
-            normal_writes = m.store.undo()
         if not leaves:
             paths.append(normal_writes)
     for handler, exceptions in zip(node.handlers, caught, strict=True):
@@ -107,28 +96,31 @@ def _guarded(m: Walker, node: Any) -> bool:
         reaching = [path.writes for path, answer in fits if answer is not False]
         raised = [path for path, answer in fits if answer is not True]
         ways = marks(m)
-        m.store.begin()
-        before, m.is_silent = m.is_silent, m.is_silent or imports_only
-        try:
+        with m.store.path() as handler_writes, m.silently(imports_only):
             m.store.merge(*(reaching or [writes, {}]))
             if handler.name:
                 m.bind(handler.name, UNKNOWN)
             with m.within(in_handler=True):
                 handler_leaves = m.execute_block(m, handler.body)
-            if handler.name:
-                m.store.delete(m.home_of(handler.name).slots, handler.name)
-        finally:
-            m.is_silent = before
-            handler_writes = m.store.undo()
+            if handler.name:  # it is gone on each way out
+                slots = m.home_of(handler.name).slots
+                m.store.delete(slots, handler.name)
+                for target, known in zip(m.exits, ways, strict=True):
+                    for path in target.paths[known:]:
+                        path.writes[id(slots), handler.name] = (slots, handler.name, MISSING)
         if imports_only or reads_config or not reaching:
             cut(m, ways)
         elif not handler_leaves:
             paths.append(handler_writes)
+    return _left_by(m, raised, paths)
+
+
+def _left_by(m: Walker, raised: Sequence[Departure], paths: Sequence[Writes]) -> bool:
+    """Leave by the exceptions that nothing here catches, and go on with what other paths wrote; return whether there are none."""
     for path in raised:
-        m.store.begin()
-        m.store.redo(path.writes)
-        leave(m, "raise", path.name)
-        m.store.undo()
+        with m.store.path():
+            m.store.redo(path.writes)
+            leave(m, "raise", path.name)
     if paths:
         m.store.merge(*paths)
     return not paths
@@ -139,15 +131,8 @@ def _raising(m: Walker, node: Any, saving: tuple[str, ...]) -> tuple[list[Depart
 
     `saving` are the exceptions behind which the program goes on: a handler that raises again, or exits, saves nothing.
     """
-    target = Exit(("raise",), len(m.store.journals))
-    m.exits.append(target)
-    m.store.begin()
-    try:
-        with m.within(handlers=(*m.context.handlers, saving) if saving else m.context.handlers):
-            leaves = m.execute_block(m, node.body)
-    finally:
-        m.exits.pop()
-        writes = m.store.undo()
+    with m.leaving("raise") as (target, writes), m.within(handlers=(*m.context.handlers, saving) if saving else m.context.handlers):
+        leaves = m.execute_block(m, node.body)
     _end_history(m, target, writes)
     return target.paths, leaves, writes
 
@@ -241,8 +226,6 @@ def _as_try(node: ast.With | ast.AsyncWith, manager: ast.Call, others: Sequence[
 
 def _left(m: Walker, left: Callable[[Value], Value], block: Callable[[], bool]) -> bool:
     """Walk a block and then `__exit__`, which may swallow the exception that left the block; `left` is given the exception."""
-    own = Exit(("raise", "swallow"), len(m.store.journals))
-    m.exits.append(own)  # what leaves the block is asked for first
 
     def last(is_raised: bool) -> bool:
         answer = left(UNKNOWN if is_raised else Known(None))
@@ -254,22 +237,9 @@ def _left(m: Walker, left: Callable[[Value], Value], block: Callable[[], bool]) 
             return truth(answer) is True
         return False
 
-    m.store.begin()
-    try:
+    with m.leaving("raise", "swallow") as (own, written):  # what leaves the block is asked for first
         leaves = in_any_case(m, block, last)
-    finally:
-        m.exits.pop()
-        written = m.store.undo()
-    for path in own.paths:
-        if path.kind == "raise":
-            m.store.begin()
-            m.store.redo(path.writes)
-            leave(m, "raise", path.name)
-            m.store.undo()
-    paths = [*([] if leaves else [written]), *own.of("swallow")]
-    if paths:
-        m.store.merge(*paths)
-    return not paths
+    return _left_by(m, [path for path in own.paths if path.kind == "raise"], [*([] if leaves else [written]), *own.of("swallow")])
 
 
 def _only_imports(body: Sequence[ast.stmt]) -> bool:

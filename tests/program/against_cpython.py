@@ -76,9 +76,6 @@ def _fake_modules() -> dict[str, Any]:
     return modules
 
 
-MODULES = _fake_modules()
-
-
 def _stack(frame: FrameType | None) -> Place:
     spots: list[Spot] = []
     is_in_class = False
@@ -152,10 +149,13 @@ def _execute(code: str, seed: int, seen: dict[Place, list[Any]]) -> None:
     answers = random.Random(seed)
 
     def probe(value: Any) -> None:
-        seen[_stack(sys._getframe(1))].append(_copied(value))
+        given = _copied(value)
+        seen[_stack(sys._getframe(1))].append(given)
+
+    modules = _fake_modules()  # a program may give their names other values
 
     def imported(name: str, *_: Any) -> Any:
-        return MODULES[name] if name in MODULES else importlib.import_module(name)
+        return modules[name] if name in modules else importlib.import_module(name)
 
     own = {**vars(builtins), "__import__": imported, "print": lambda *_: None}
     names = {"__builtins__": own, "__name__": "__main__", "probe": probe, "unknown": lambda: answers.choice(ANSWERS)}

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from tests.program.expressions_of_programs import Scope
 from tests.program.wider_programs import WiderWriter
-from tests.program.writer import Scope
 
 RARER = 0.3
 """The share of statements that are such."""
@@ -24,7 +24,7 @@ class RarerWriter(WiderWriter):
         self.left -= 1
         writers = (self.ordered, self.descriptor, self.fields, self.members, self.told, self.left_early, self.refused, self.container)
         writers += (self.class_body, self.made_by_call, self.decorated, self.entered, self.partial, self.own_copy, self.scopes, self.items)
-        writers += (self.private, self.other_bases, self.chosen_in_class, self.by_other_means, self.handed_on)
+        writers += (self.private, self.other_bases, self.chosen_in_class)
         self.random.choice(writers)(scope)
 
     def write(self, text: str) -> None:
@@ -331,56 +331,6 @@ class RarerWriter(WiderWriter):
         ):
             if self.chance(0.5):
                 self.write(f"try:\n    probe({seen})\nexcept (AttributeError, TypeError):\n    probe(0)")
-
-    def by_other_means(self, scope: Scope) -> None:
-        """Write names, attributes and items by methods and functions, where no assignment shows it."""
-        n, xs, d, s, cls, o = (self.new(one) for one in ("n", "xs", "d", "s", "K", "o"))
-        self.write(
-            f"{n} = 1\n{xs} = [3, 1]\n{d} = {{'a': 1}}\n{s} = {{1, 2}}\nclass {cls}:\n    x = 1\n    def get(self): return 4\n    def put(self, v): self.x = v"
-        )
-        self.write(
-            f"    p = property({self.pick('get', 'get, put', 'lambda self: self.x')})\n    {self.pick('q = staticmethod(lambda v=5: v)', 'q = classmethod(lambda c, v=6: v)')}\n{o} = {cls}()"
-        )
-        v = self.number(scope, 3)
-        for _ in range(3):
-            self.write(self.pick(
-                f"globals().update({n}={v})", f"globals()['{n}'] = {v}", f"vars()['{n}'] = {v}", f"globals().update({{'{xs}': [7]}})", f"globals()[unknown() or '{xs}'] = []",
-                f"{xs}.__setitem__(0, {v})", f"{xs}.__iadd__([{v}])", f"list.append({xs}, {v})", f"{xs}.__delitem__(0)", f"{d}.__setitem__('a', {v})", f"{d}.__ior__(b={v})", f"{d}.__ior__({{'b': {v}}})",
-                f"{s}.symmetric_difference_update([2, 3])", f"{s}.__ior__({{9}})", f"{o}.__setattr__('x', {v})", f"{o}.__delattr__('x')", f"object.__setattr__({o}, 'p', {v})", f"{o}.p = {v}",
-                f"{cls}.x = property(lambda self: 8)", f"type.__setattr__({cls}, 'x', {v})", f"{o}.get.__globals__['{n}'] = {v}", f"operator.setitem({xs}, 0, {v})", f"operator.iadd({xs}, [{v}])",
-            ) if self.chance(0.8) else f"try:\n    {o}.{self.pick('p', 'x')} = {v}\nexcept AttributeError:\n    probe(0)")  # fmt: skip
-        for seen in (
-            n,
-            f"list({xs})",
-            f"len({xs})",
-            f"dict({d})",
-            f"len({s})",
-            f"{o}.x",
-            f"{o}.p",
-            f"{o}.q()",
-            f"{cls}.q(2)",
-            f"{cls}.x",
-            f"sorted(vars({o}))",
-        ):
-            if self.chance(0.5):
-                self.line(f"probe({seen})")
-
-    def handed_on(self, scope: Scope) -> None:
-        """Write what something outside calls with what it is given beside it."""
-        f, xs, o, g = self.new("f"), self.new("xs"), self.new("o"), self.new("g")
-        does = self.pick("a.append(2)", "a[:] = [5]", "b.x = 2", "setattr(b, 'x', 3)", "b.xs.append(4)", "a.extend(b.xs)", "a.clear()")
-        self.write(
-            f"{xs} = [1]\nclass K{o}:\n    x = 1\n    def __init__(self): self.xs = [0]\n{o} = K{o}()\ndef {f}(a=None, b=None, *rest):\n    {does}\n    return 0"
-        )
-        self.write(self.pick(
-            f"functools.partial({f}, {xs}, {o})()", f"{g} = functools.partial({f})\n{g}({xs}, {o})", f"{g} = functools.partial({f}, b={o})\n{g}({xs})",
-            f"list(itertools.starmap({f}, [({xs}, {o})]))", f"functools.reduce({f}, [{o}], {xs})", f"sorted([{xs}, {xs}], key=lambda one: {f}(one, {o}))",
-            f"max([{xs}, []], key=lambda one: {f}(one, {o}))", f"{xs}.sort(key=lambda one: {f}({xs}[:], {o}))", f"next(iter(lambda: {f}({xs}, {o}), 5))",
-            f"operator.methodcaller('__call__', {xs}, {o})({f})", f"list(map({f}, [{xs}], [{o}]))", f"with contextlib.ExitStack() as stack:\n    stack.callback({f}, {xs}, {o})",
-            f"{f}.__call__({xs}, {o})", f"(lambda *a: {f}(*a))({xs}, {o})", f"[one({xs}, {o}) for one in [{f}]]", f"{{'f': {f}}}['f']({xs}, {o})",
-        ))  # fmt: skip
-        for seen in (f"list({xs})", f"{o}.x", f"list({o}.xs)", f"len({xs})"):
-            self.line(f"probe({seen})")
 
     def scopes(self, scope: Scope) -> None:
         """Write names that functions, classes and comprehensions see, or don't."""

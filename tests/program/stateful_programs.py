@@ -17,6 +17,7 @@ if __name__ == "__main__":
 
 from tests.program.against_cpython import RUNS, Comparison, compare, raising_line, smallest
 from tests.program.rarer_programs import RarerWriter
+from tests.program.undecided_programs import UndecidedWriter
 from tests.program.wider_programs import WiderWriter
 from tests.program.writer import Writer
 
@@ -25,7 +26,7 @@ MOST_REPAIRS = 12
 
 def program(seed: int, statements: int = 24) -> str:
     """Return the program of a seed; of most, what would raise at once is left out, so that they get to their end."""
-    writer = (Writer, WiderWriter, Writer, RarerWriter)[seed % 4]
+    writer = (Writer, WiderWriter, UndecidedWriter, RarerWriter)[seed % 4]
     code = writer(seed, statements).program()
     for _ in range(MOST_REPAIRS if seed % 8 else 0):
         if (line := raising_line(code, seed * RUNS)) is None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tests.program.writer import Scope, Writer
+from tests.program.expressions_of_programs import Scope
+from tests.program.writer import Writer
 
 WIDER = 0.35
 """The share of statements that are such."""
