@@ -57,10 +57,8 @@ def make(
         else:
             result.slots[EACH] = each
         return result
-    if fits(name, kinds.data_readers):
-        hooks = (*positional[1:], *(keywords[key] for key in kinds.data_hooks if key in keywords))
-        if not _is_read(kinds, (one.value for one in hooks)):
-            return None
+    hooks = (*positional[1:], *(keywords[key] for key in kinds.data_hooks if key in keywords))
+    if fits(name, kinds.data_readers) and _is_read(kinds, (one.value for one in hooks)):
         result.slots[EACH] = Instance(f"{name}[]", owner=result)
         return result
     if fits(name, kinds.cpu_batches):
