@@ -49,13 +49,9 @@ def make(
         result.slots[EACH] = Items("tuple", dict(enumerate(rows)), node)
         return result
     if name in kinds.data_views and positional:
-        each = sample_of(m, positional[0].value, node)
+        result.slots[EACH] = sample_of(m, positional[0].value, node)
         if name.endswith("split"):
-            part = Instance(f"{name}[]", owner=result)
-            part.slots[EACH] = each
-            result.slots[EACH] = part
-        else:
-            result.slots[EACH] = each
+            result.slots[EACH] = Instance(f"{name}[]", owner=result, slots={EACH: result.slots[EACH]})
         return result
     hooks = (*positional[1:], *(keywords[key] for key in kinds.data_hooks if key in keywords))
     if fits(name, kinds.data_readers) and _is_read(kinds, (one.value for one in hooks)):
