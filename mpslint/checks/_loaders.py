@@ -148,5 +148,5 @@ def made_of(value: Value, depth: int = 5) -> Iterator[Class | Function]:
             if one.owner is not None:
                 yield from made_of(one.owner, depth - 1)
             elif one.call is not None:
-                for argument in (*one.call.arguments, *one.call.keywords.values()):
-                    yield from made_of(argument.value, depth - 1)
+                for given in one.call.given:
+                    yield from made_of(given, depth - 1)

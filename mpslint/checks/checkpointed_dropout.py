@@ -29,7 +29,7 @@ def _drops(value: Value, dropouts: tuple[str, ...], depth: int = 6) -> bool:
             return True
         if not isinstance(one, Instance) or depth <= 0:
             continue
-        given = [argument.value for argument in (*one.call.arguments, *one.call.keywords.values())] if one.call is not None else []
+        given = one.call.given if one.call is not None else []
         if any(fnmatch.fnmatchcase(one.name, glob) for glob in dropouts):
             return any(isinstance(rate, Known) and isinstance(rate.value, float) and rate.value > 0 for rate in given)
         parts = [*given, *one.slots.values(), *([one.owner] if one.owner is not None else [])]

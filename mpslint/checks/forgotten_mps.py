@@ -120,7 +120,7 @@ def _moved_in_place(choice: Choice, evidence: Evidence) -> ast.stmt | None:
         return None
     taken, other = (node.body, node.orelse) if choice.answer else (node.orelse, node.body)
     for call in evidence.calls_of_method.get("to", ()) if not evidence.has_device_chooser else ():
-        asked = [device_text(one.value) for one in (*call.arguments, *call.keywords.values())]
+        asked = [device_text(one) for one in call.given]
         statement = next((one for one in taken if isinstance(one, ast.Expr) and one.value is call.node), None)
         is_moved = isinstance(call.receiver, Instance) and not is_tensor(call.receiver) and asked == [load_kinds().default_place]
         if is_moved and statement is not None and (not other or any(one.moved is call.receiver for one in choice.passed_over)):

@@ -151,7 +151,7 @@ def _given(call: Call) -> Iterator[Value]:
     """Yield what a call is given, and what it is a method of."""
     if call.receiver is not None:
         yield call.receiver
-    yield from (one.value for one in (*call.arguments, *call.keywords.values()))
+    yield from call.given
 
 
 def _is_gpu_tensor(value: Value) -> bool:

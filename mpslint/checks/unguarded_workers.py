@@ -32,7 +32,7 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
     unguarded = [iterated for iterated, context in (*loops, *evidence.facts.iterated) if _runs_on_import(context)]
     for call in evidence.facts.calls:
         if _runs_on_import(call.context) and fits_any(call.name, tuple(options["trainers"])):
-            unguarded += [argument.value for argument in (*call.arguments, *call.keywords.values())]
+            unguarded += call.given
             makers += _makers(call, options["makers"].get(call.method, ""))
     gone_through = {id(one) for value in unguarded for one in made_from(value)}
     for call, match, _ in with_workers(evidence):

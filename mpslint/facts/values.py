@@ -541,3 +541,8 @@ class Call:
     def name(self) -> str:
         """The first of `names`, or ''."""
         return self.names[0] if self.names else ""
+
+    @property
+    def given(self) -> list[Value]:
+        """What it is given, by position and by name."""
+        return [argument.value for argument in (*self.arguments, *self.keywords.values())]

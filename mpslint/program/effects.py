@@ -169,8 +169,8 @@ def _given_to(m: Walker, owner: Instance) -> tuple[dict[int, Value], bool]:
     if one is not None and id(one) not in m.held:
         found = _with(m, found, [one])
     for made in reversed(path):
-        arguments = (*made.call.arguments, *made.call.keywords.values()) if made.call is not None else ()
-        found = _with(m, (found[0], found[1] or (made.call is not None and not made.call.names)), [given.value for given in arguments])
+        given = made.call.given if made.call is not None else []
+        found = _with(m, (found[0], found[1] or (made.call is not None and not made.call.names)), given)
         m.held[id(made)] = (made, *found)
     return found
 

@@ -105,7 +105,7 @@ def keeps_results(m: Walker, function: Function) -> bool:
     """Return whether a function is decorated so that it runs once for the same arguments; one that may forget some is noted as such."""
     found = [one for one in function.decorators if isinstance(one, (Symbol, Instance)) and one.name in m.platform.keepers]
     calls = [one.call for one in found if isinstance(one, Instance) and one.call is not None]
-    sizes = [one.value for call in calls for one in (*call.arguments, *call.keywords.values())]
+    sizes = [one for call in calls for one in call.given]
     if not all(isinstance(one, Known) and (one.value is None or one.value >= MOST_KEPT) for one in sizes):
         m.kept[function.born,] = UNKNOWN
     return bool(found)

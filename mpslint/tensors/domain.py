@@ -11,7 +11,7 @@ from mpslint.facts.values import CHILD, UNKNOWN, Argument, Class, Instance, Item
 from mpslint.tensors import loaders
 from mpslint.tensors.arguments import Arguments
 from mpslint.tensors.graphs import differentiate
-from mpslint.tensors.kinds import load_kinds
+from mpslint.tensors.kinds import fits, load_kinds
 from mpslint.tensors.libraries import for_device, place
 from mpslint.tensors.meet import meet, met, name_device, note, note_unfollowed, note_use, wide
 from mpslint.tensors.methods import asked, moved
@@ -149,7 +149,7 @@ def _function(m: Machine, name: str, arguments: Arguments, node: ast.Call, resul
         return apply(m, signature, given_to(signature, None, node, positional, keywords, is_open), node, result)
     if (made := loaders.make(m, name, positional, keywords, node, result)) is not None:
         return made
-    if kinds.makes_module(name):
+    if fits(name, kinds.module_makers):
         make_module(m, None, positional, keywords, node, result)
         return result
     return None

@@ -56,6 +56,9 @@ class Kinds:
     cpu_batches_when: dict[str, str]
     tensor_data: frozenset[str]
     data_views: frozenset[str]
+    data_readers: frozenset[str]
+    data_hooks: frozenset[str]
+    data_transforms: frozenset[str]
     numbers: frozenset[str]
     plain_packages: frozenset[str]
     like_operands: frozenset[str]
@@ -107,18 +110,6 @@ class Kinds:
         """Return whether a method of a module runs it on inputs that it leaves where they are, in the `versions` of the packages."""
         return method in self.module_runs and VersionRange.parse(self.module_runs[method]).matches(versions)
 
-    def gives_like_operands(self, name: str) -> bool:
-        """Return whether what objects of a class give lies where the tensors do that they are made of."""
-        return _fits(name, self.like_operands)
-
-    def makes_module(self, name: str) -> bool:
-        """Return whether a function of a qualified name makes a module of outside."""
-        return _fits(name, self.module_makers)
-
-    def makes_cpu_batch(self, name: str) -> bool:
-        """Return whether a function or method of a qualified name makes a batch of tensors on the CPU, where it is asked for tensors."""
-        return _fits(name, self.cpu_batches)
-
     def dtype_named(self, name: str) -> str:
         """Return the dtype that a qualified name means (`torch.float64`), '' for none."""
         if name in self.dtypes:
@@ -128,7 +119,8 @@ class Kinds:
 
 
 @functools.lru_cache(maxsize=10_000)
-def _fits(name: str, patterns: frozenset[str]) -> bool:
+def fits(name: str, patterns: frozenset[str]) -> bool:
+    """Return whether a qualified name fits one of the patterns of an entry (`load_kinds().module_makers`)."""
     return any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
 
 

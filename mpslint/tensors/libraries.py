@@ -9,7 +9,7 @@ from typing import Any
 from mpslint.facts.values import UNKNOWN, Argument, Function, Instance, Known, Value, alternatives_of, weakened
 from mpslint.tensors import loaders
 from mpslint.tensors.arguments import Arguments
-from mpslint.tensors.kinds import load_kinds
+from mpslint.tensors.kinds import fits, load_kinds
 from mpslint.tensors.meet import met, note_use, wide
 from mpslint.tensors.modules import move, unplace_within
 from mpslint.tensors.traits import DTYPE, EACH, PARTS, PLACE, Machine, devices_of, elements_of, is_module, joined_trait, like, typed
@@ -70,7 +70,7 @@ def step_of(function: Function, made: Instance) -> dict[str, Value]:
     if said is None:
         return {}
     call = made.call
-    given = [one.value for one in (*call.arguments, *call.keywords.values())] if call is not None else []
+    given = call.given if call is not None else []
     made_by = [one.call.keywords for one in given if isinstance(one, Instance) and one.call is not None]
     if _may_stay(*made_by, call.keywords if call is not None else {}):
         return {}
@@ -91,7 +91,7 @@ def for_device(
         made.slots[PLACE] = receiver.slots[PARTS]
         return
     given = [one.value for one in (*positional, *keywords.values())]
-    if kinds.gives_like_operands(name):
+    if fits(name, kinds.like_operands):
         places = [one.place for value in given for one in met(value, None) if not one.may_be_number]
     else:
         named = [keywords[kinds.device_argument].value] if kinds.device_argument in keywords else []

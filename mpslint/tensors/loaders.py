@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from mpslint.facts.joined import join_all
 from mpslint.facts.values import (
@@ -20,7 +20,7 @@ from mpslint.facts.values import (
     alternatives_of,
 )
 from mpslint.tensors.dimensions import element_of
-from mpslint.tensors.kinds import load_kinds
+from mpslint.tensors.kinds import Kinds, fits, load_kinds
 from mpslint.tensors.signatures import load_signatures
 from mpslint.tensors.traits import (
     EACH,
@@ -49,15 +49,15 @@ def make(
         result.slots[EACH] = Items("tuple", dict(enumerate(rows)), node)
         return result
     if name in kinds.data_views and positional:
-        each = sample_of(m, positional[0].value, node)
+        result.slots[EACH] = sample_of(m, positional[0].value, node)
         if name.endswith("split"):
-            part = Instance(f"{name}[]", owner=result)
-            part.slots[EACH] = each
-            result.slots[EACH] = part
-        else:
-            result.slots[EACH] = each
+            result.slots[EACH] = Instance(f"{name}[]", owner=result, slots={EACH: result.slots[EACH]})
         return result
-    if kinds.makes_cpu_batch(name):
+    hooks = (*positional[1:], *(keywords[key] for key in kinds.data_hooks if key in keywords))
+    if fits(name, kinds.data_readers) and _is_read(kinds, (one.value for one in hooks)):
+        result.slots[EACH] = Instance(f"{name}[]", owner=result)
+        return result
+    if fits(name, kinds.cpu_batches):
         is_tensors = all(
             key in keywords and isinstance(one := keywords[key].value, Known) and one.value == value
             for key, value in kinds.cpu_batches_when.items()
@@ -77,6 +77,19 @@ def make(
     sample = sample_of(m, data, node)
     result.slots[EACH] = _collated(m, collate, sample, node)
     return result
+
+
+def _is_read(kinds: Kinds, given: Iterable[Value]) -> bool:
+    """Return whether what a data set is given runs no code of the program: texts, numbers, and transforms of its own library."""
+    return all(
+        isinstance(one, Known)
+        or (isinstance(one, Items) and not one.open and _is_read(kinds, one.values()))
+        or (
+            isinstance(one, Instance) and fits(one.name, kinds.data_transforms) and one.call is not None and _is_read(kinds, one.call.given)
+        )
+        for value in given
+        for one in alternatives_of(value)
+    )
 
 
 def sample_of(m: Machine, data: Value, node: ast.AST) -> Value:
@@ -111,10 +124,10 @@ def _collated(m: Machine, collate: Value, sample: Value, node: ast.AST) -> Value
     if isinstance(function, Function):
         own = [collate.receiver] if isinstance(collate, Bound) else []
         batch = _followed(m, function, [*own, Items("list", {}, node, open=True, each=sample)], node)
-        return batch if batch is not UNKNOWN else unseen(node)
+        return batch if batch is not UNKNOWN else batch_on_cpu(node, is_sure=False)
     if isinstance(collate, Known) and collate.value is None:
         return default_collate(sample, node)
-    return unseen(node)
+    return batch_on_cpu(node, is_sure=False)
 
 
 def default_collate(sample: Value, node: ast.AST) -> Value:
@@ -138,7 +151,7 @@ def default_collate(sample: Value, node: ast.AST) -> Value:
         return like(sample, Known(False))
     if is_array(sample):
         return _batch(joined_dtype(sample), node)
-    return unseen(node)
+    return batch_on_cpu(node, is_sure=isinstance(sample, Instance) and fits(sample.name.removesuffix("[]"), kinds.data_readers))
 
 
 def _batch(dtype: Value, node: ast.AST) -> Instance:
@@ -146,14 +159,6 @@ def _batch(dtype: Value, node: ast.AST) -> Instance:
     return typed(
         Instance("", None), kinds.tensor, place=Known(kinds.default_place, node), dtype=dtype, graph=Known(False), zero=Known(False)
     )
-
-
-def batch_on_cpu(node: ast.AST, made: Instance) -> Instance:
-    """Make what a tokenizer or a processor gives a batch, like a dict, of tensors on the CPU."""
-    kinds = load_kinds()
-    typed(made, kinds.tensor, place=Known(kinds.default_place, node), graph=Known(False), zero=Known(False))
-    made.slots[EACH] = like(made)
-    return made
 
 
 def generated(yields: Sequence[Value]) -> Value:
@@ -171,18 +176,13 @@ def _alike(values: Sequence[Value]) -> Value:
     return like(joined) if is_tensor(joined) or is_array(joined) else UNKNOWN
 
 
-def unseen(node: ast.AST) -> Instance:
-    """Return a batch, or a part of one, that nobody can see: assumed to be a tensor on the CPU, or to hold such tensors."""
+def batch_on_cpu(node: ast.AST, made: Instance | None = None, is_sure: bool = True) -> Instance:
+    """Return a batch, or a part of one, that nobody can see: a tensor on the CPU, or `made` or another that holds such tensors."""
     kinds = load_kinds()
-    made = typed(
-        Instance("batch"),
-        kinds.tensor,
-        place=Known(kinds.default_place, node, weak=True),
-        graph=Known(False),
-        zero=Known(False, weak=True),
-    )
-    made.slots[EACH] = made
-    return made
+    place, zero = Known(kinds.default_place, node, weak=not is_sure), Known(False, weak=not is_sure)
+    batch = typed(made or Instance("batch"), kinds.tensor, place=place, graph=Known(False), zero=zero)
+    batch.slots[EACH] = like(batch) if made is not None else batch
+    return batch
 
 
 def put(value: Value, place: Value) -> Value:

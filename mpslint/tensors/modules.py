@@ -23,7 +23,7 @@ from mpslint.facts.values import (
 )
 from mpslint.facts.values import Mapping as DictValue
 from mpslint.tensors.graphs import computed, note_frozen, note_pass
-from mpslint.tensors.kinds import load_kinds
+from mpslint.tensors.kinds import fits, load_kinds
 from mpslint.tensors.meet import Met, meet, met, note_other_autocast, note_use
 from mpslint.tensors.signatures import Signature, load_signatures, with_arguments
 from mpslint.tensors.state import default_dtype, default_place, is_without_graph
@@ -295,10 +295,10 @@ def call_module(
     if positional and not is_without_graph(m):
         note_frozen(m, module, positional[0].value)
     inputs = [one for argument in (*positional, *keywords.values()) for one in met(argument.value, argument.node)]
-    if own is None and module.call is not None and module.name and not load_kinds().makes_module(module.name):
+    if own is None and module.call is not None and module.name and not fits(module.name, load_kinds().module_makers):
         inputs = [one for one in inputs if not one.may_be_number]  # a library's object, such as a pipeline, takes anything
     weights = weights_of(module, node.func)
-    if own is None and not load_kinds().makes_module(module.name):  # of a class that nobody sees: what it takes and gives is assumed
+    if own is None and not fits(module.name, load_kinds().module_makers):  # of a class that nobody sees: what it takes and gives is assumed
         weights = Met(module, node.func, weakened(weights.place), Known(False))
     tensors = [one for one in inputs if not one.may_be_number]
     has_weights = not is_without_weights(module)
@@ -323,7 +323,7 @@ def call_module(
 
 def _graph(module: Instance, inputs: Sequence[Met], is_assumed: bool) -> Value:
     """Return whether what a module with weights gives carries a graph: it does unless they and its inputs require no grad."""
-    is_one = not is_assumed or module.cls is not None or load_kinds().makes_module(module.name)
+    is_one = not is_assumed or module.cls is not None or fits(module.name, load_kinds().module_makers)
     requires = module.slots.get(GRAPH, Known(True, weak=is_assumed) if is_one else UNKNOWN)
     given = graph_of(inputs)
     if isinstance(requires, Known) and not requires.value:
