@@ -535,3 +535,8 @@ class Call:
     def name(self) -> str:
         """The first of `names`, or ''."""
         return self.names[0] if self.names else ""
+
+    def given(self) -> list[Value]:
+        """What it is a method of, and what it is given."""
+        arguments = [one.value for one in (*self.arguments, *self.keywords.values())]
+        return arguments if self.receiver is None else [self.receiver, *arguments]
