@@ -5,8 +5,7 @@ from __future__ import annotations
 import bisect
 import functools
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from itertools import islice
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from mpslint.core.finding import RuleError
@@ -39,7 +38,9 @@ def unknown_errors(log: Log, known: Sequence[tuple[int, int]]) -> tuple[UnknownE
     found: dict[str, int] = {}
     known_starts = [start for start, _ in known]
     traced = frozenset(_ends_of_tracebacks(log.text))
-    for start, end in islice(_exception_lines(log.text, traced), _MOST_LOOKED_AT):
+    named = {log.text.rfind("\n", 0, match.start()) + 1 for match in _RAISED.finditer(log.text)}
+    for start in sorted(traced | named)[:_MOST_LOOKED_AT]:
+        end = log.text.find("\n", start) % (len(log.text) + 1)
         match = (_ANY_NAME if start in traced else _EXCEPTION).match(_LEADING.sub("", unwrap(log.text[start:end]))[:_LONGEST])
         # An exception without words of its own announces the message on the lines below it.
         reach = end + (_ANNOUNCED if match and match.group().endswith(":") else 0)
@@ -47,14 +48,6 @@ def unknown_errors(log: Log, known: Sequence[tuple[int, int]]) -> tuple[UnknownE
         if match and not (before and start < known[before - 1][1]):
             found[match.group()] = start
     return tuple(UnknownError(text, log.place(start), own_frame(log, start)) for text, start in [*found.items()][-_MOST_SHOWN:])
-
-
-def _exception_lines(text: str, traced: Collection[int]) -> Iterator[tuple[int, int]]:
-    """Yield the ranges of the lines on which the name of an exception ends, or that end a traceback."""
-    starts = {text.rfind("\n", 0, match.start()) + 1 for match in _RAISED.finditer(text)}
-    for start in sorted(starts.union(traced)):
-        end = text.find("\n", start)
-        yield start, end if end >= 0 else len(text)
 
 
 def _ends_of_tracebacks(text: str) -> Iterator[int]:

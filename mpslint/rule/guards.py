@@ -8,7 +8,7 @@ import dataclasses
 from collections.abc import Collection, Iterable, Iterator
 from typing import TypeAlias
 
-from mpslint.facts.values import Call, Context, Guard, Instance, any_guard
+from mpslint.facts.values import Call, Context, Guard, any_guard
 from mpslint.program.walk import at_once, bound_by, walk
 from mpslint.rule.one_process import is_of_one_process, of_one_process
 from mpslint.rule.rule import Rule
@@ -78,7 +78,7 @@ HARMLESS_HANDLERS = frozenset(["builtins.KeyboardInterrupt", "builtins.SystemExi
 EVERYTHING = frozenset(["", "builtins.BaseException"])
 """What catches whatever is raised, an `except` without an exception among them."""
 SUPPRESSING = frozenset(["contextlib.suppress", "suppress"])
-"""Managers that go on behind their block where it raises."""
+"""Managers that go on behind their block where it raises: the interpreter walks it as a `try` with handlers."""
 
 
 def is_certain(context: Context | None, raises: Collection[str] = ()) -> bool:
@@ -101,8 +101,7 @@ def _is_undecided(guard: Guard) -> bool:
 
 def is_caught(context: Context, others: Collection[str] = HARMLESS_HANDLERS) -> bool:
     """Return whether the program catches, or suppresses, some exception that a place may raise: any but some others."""
-    suppresses = any(isinstance(one, Instance) and one.name in SUPPRESSING for one in context.managers)
-    return suppresses or any(set(caught).difference(others) for caught in context.handlers)
+    return any(set(caught).difference(others) for caught in context.handlers)
 
 
 def is_skipped(call: Call, evidence: Evidence) -> bool:
@@ -156,7 +155,7 @@ def _is_no_answer(node: ast.expr) -> bool:
 
 def _is_saved(context: Context, raises: Collection[str]) -> bool:
     """Return whether an exception that a place raises is caught: one of those that are known, else any."""
-    if not raises or any(isinstance(one, Instance) and one.name in SUPPRESSING for one in context.managers):
+    if not raises:
         return is_caught(context)
     return any(name in EVERYTHING or _is_above(name, raises) for caught in context.handlers for name in caught)
 
