@@ -62,6 +62,7 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
     uses = _uses(evidence)
     placed = {id(origin_of(argument.value)) for _, role, argument in uses if argument is not None and role != NAMED}
     first: dict[int, tuple[Call, str, Argument]] = {}  # what a `try` catches comes before what may never be reached for it
+    goes_on = all(is_caught(call.context) for call, _, _ in uses)  # a run that a fix would change
     certain = {id(call.node) for call, _, _ in uses if switches is not None and not _is_asked(call.context, switches)}
     for call, role, argument in uses:
         is_saved = is_caught(call.context) and not is_skipped(call, evidence)
@@ -81,10 +82,10 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
             continue
         if argument is None:
             if (is_switched and id(call.node) not in certain) or not options.get("by_default"):
-                yield _method(evidence, call, _raised(call, role), is_switched)
+                yield _method(evidence, call, _raised(call, role), is_switched or goes_on)
         elif is_weak(argument.value) is bool(options.get("by_default")) and (call.context.called or not is_weak(argument.value)):
             use, its_role, given = first.get(id(origin_of(argument.value)), (call, role, argument))
-            yield replace(_constant(evidence, use, given, _raised(use, its_role)), context=call.context)
+            yield replace(_constant(evidence, use, given, _raised(use, its_role), goes_on), context=call.context)
 
 
 def _holds_nothing(value: Value | None) -> bool:
@@ -208,16 +209,16 @@ def _is_option(decorator: ast.expr) -> bool:
     return isinstance(decorator, ast.Call) and ast.unparse(decorator.func).endswith((".option", ".argument"))
 
 
-def _method(evidence: Evidence, call: Call, raises: str, is_switched: bool = False) -> Match:
+def _method(evidence: Evidence, call: Call, raises: str, is_left: bool) -> Match:
     """Return the match of `x.cuda()`, at `cuda()`."""
     whole, callee = evidence.span_of(call.node), evidence.span_of(call.node.func)
     span = Span(callee.end - len(call.method), whole.end)
     use = f".{call.method}()"
-    values = {"value": "cuda", "written": use, "use": use, "raises": raises, "switched": is_switched, "instead": {id(call.node): "mps"}}
+    values = {"value": "cuda", "written": use, "use": use, "raises": raises, "left": is_left, "instead": {id(call.node): "mps"}}
     return Match(span, values, call=call, context=call.context, node=call.node)
 
 
-def _constant(evidence: Evidence, call: Call, argument: Argument, raises: str) -> Match:
+def _constant(evidence: Evidence, call: Call, argument: Argument, raises: str, is_left: bool) -> Match:
     """Return the match of a constant that says CUDA, at the constant."""
     origin = origin_of(argument.value)
     node = origin if origin is not None and hasattr(origin, "lineno") else argument.node or call.node
@@ -227,7 +228,7 @@ def _constant(evidence: Evidence, call: Call, argument: Argument, raises: str) -
     place = evidence.span_of(argument.keyword or argument.node) if argument.node is not None else span
     related = () if place in span or span in place else (Related(place, f"{use} is given it here"),)
     instead = {id(node): "mps"} if isinstance(node, ast.Constant) else {}
-    values = {"value": value, "use": use, "raises": raises, "instead": instead}
+    values = {"value": value, "use": use, "raises": raises, "left": is_left, "instead": instead}
     return Match(span, values, call=call, context=call.context, related=related, node=node)
 
 
@@ -249,8 +250,8 @@ def rewrite(match: Match, evidence: Evidence) -> WrittenSetting | None:
 
     Where several places of a program say CUDA, the choice is made once and has a name.
     """
-    if match.values.get("switched"):
-        return None  # the option means CUDA, and what else it turns on isn't known
+    if match.values.get("left"):
+        return None  # an option means CUDA, and what else it turns on isn't known; or the run goes on without it
     text = evidence.document.text[match.span.start : match.span.end]
     parent = evidence.parents.get(match.node) if match.node is not None else None
     is_method = isinstance(match.node, ast.Call) and match.call is not None

@@ -134,24 +134,17 @@ def _as_methods(entry: KnownCall, evidence: Evidence) -> Iterator[Match]:
 def _is_on_gpu(call: Call) -> bool:
     """Return whether a call is given a tensor that is certainly on the GPU, or is a method of one or of an object that was."""
     made = call.receiver.call if isinstance(call.receiver, Instance) else None
-    return any(_is_gpu_tensor(one) for of in (call, made) if of is not None for one in _given(of))
+    return any(_is_gpu_tensor(one) for of in (call, made) if of is not None for one in of.operands)
 
 
 def _is_on_cpu(call: Call, evidence: Evidence) -> bool:
     """Return whether the first tensor that a call is given is on the CPU because the program says so, and not for want of CUDA."""
-    tensors = (one for one in _given(call) if not (is_module(one) or is_array(one)) and trait(one, PLACE) is not UNKNOWN)
+    tensors = (one for one in call.operands if not (is_module(one) or is_array(one)) and trait(one, PLACE) is not UNKNOWN)
     place = trait(next(tensors, UNKNOWN), PLACE)
     if devices_of(place) != {load_kinds().default_place}:
         return False
     above = evidence.above(place.origin, (ast.IfExp, ast.If)) if isinstance(place, Known) and place.origin is not None else None
     return above is None or all(one.node is not above for one in (evidence.whole or evidence).facts.choices)
-
-
-def _given(call: Call) -> Iterator[Value]:
-    """Yield what a call is given, and what it is a method of."""
-    if call.receiver is not None:
-        yield call.receiver
-    yield from call.given
 
 
 def _is_gpu_tensor(value: Value) -> bool:

@@ -101,7 +101,8 @@ def command(
     left = not fix_only and any(f.severity is not Severity.NOTE for fixed in results for f in fixed.after.findings)
     is_open = left or unfit or (not apply and any(fixed.is_changed for fixed in results))
     _show(results, options, apply, unsafe, as_diff, quiet, fix_only, is_fit=not unfit)
-    sys.exit(3 if problems else 1 if is_open and not exit_zero else 0)
+    is_invalid = any(fixed.before.document.unread for fixed in results)
+    sys.exit(3 if problems or is_invalid else 1 if is_open and not exit_zero else 0)
 
 
 def _files(paths: Sequence[str], options: Options, apply: bool) -> list[FoundFile]:

@@ -6,7 +6,6 @@ import bisect
 import functools
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice
 from typing import Any
 
 from mpslint.core.finding import RuleError
@@ -18,18 +17,31 @@ from mpslint.diagnose.frames import own_frame
 from mpslint.diagnose.log import Log
 
 _RAISED = re.compile(r"(?:Error|Exception|Interrupt|Exit)\b(?=:|\s*$)", re.MULTILINE)
-_EXCEPTION = re.compile(r"(?:[A-Za-z_][\w.]{0,120}\.)?[A-Z]\w{0,80}(?:Error|Exception|Interrupt|Exit)(?::\s.{1,400}|:?\s*$)")
+_SAID = r"(?::\s.{1,400}|:?\s*$)"
+_EXCEPTION = re.compile(rf"(?:[A-Za-z_][\w.]{{0,120}}\.)?[A-Z]\w{{0,80}}(?:Error|Exception|Interrupt|Exit){_SAID}")
+_ANY_NAME = re.compile(rf"[A-Za-z_][\w.]{{0,200}}{_SAID}")
+_TRACED = re.compile(
+    # Python's own: behind the same beginning (`[rank0]: `) its lines are indented, and the one that isn't says what was raised.
+    r"^(?P<lead>[^\n]{0,40}?)Traceback \(most recent call last\):[ \t\r]*\n(?:(?P=lead)[ \t]+\S[^\n]*\n|[ \t\r]*\n)*(?P<line>(?P=lead)\w)"
+    r"|^(?P<name>[A-Za-z_][\w.]{0,200})[ \t]{2,}Traceback \(most recent call last\)",  # IPython's, which names it above and below
+    re.MULTILINE,
+)
 _LEADING = re.compile(r"^(?:\[[^\]\n]{1,40}\]:?\s*|E\s{1,8}|[\d:.,TZ/-]{8,40}\s+){0,3}")
 _MOST_LOOKED_AT, _MOST_SHOWN, _LONGEST, _ANNOUNCED = 2_000, 5, 300, 120
 _EDGE = 200_000
+_FAR = 40_000
+"""How far below its head a traceback may end."""
 
 
 def unknown_errors(log: Log, known: Sequence[tuple[int, int]]) -> tuple[UnknownError, ...]:
     """Return the last exceptions of the log whose lines touch none of the known ranges, which stand in order, each text once."""
     found: dict[str, int] = {}
     known_starts = [start for start, _ in known]
-    for start, end in islice(_exception_lines(log.text), _MOST_LOOKED_AT):
-        match = _EXCEPTION.match(_LEADING.sub("", unwrap(log.text[start:end]))[:_LONGEST])
+    traced = frozenset(_ends_of_tracebacks(log.text))
+    named = {log.text.rfind("\n", 0, match.start()) + 1 for match in _RAISED.finditer(log.text)}
+    for start in sorted(traced | named)[:_MOST_LOOKED_AT]:
+        end = log.text.find("\n", start) % (len(log.text) + 1)
+        match = (_ANY_NAME if start in traced else _EXCEPTION).match(_LEADING.sub("", unwrap(log.text[start:end]))[:_LONGEST])
         # An exception without words of its own announces the message on the lines below it.
         reach = end + (_ANNOUNCED if match and match.group().endswith(":") else 0)
         before = bisect.bisect_left(known_starts, reach)
@@ -38,14 +50,13 @@ def unknown_errors(log: Log, known: Sequence[tuple[int, int]]) -> tuple[UnknownE
     return tuple(UnknownError(text, log.place(start), own_frame(log, start)) for text, start in [*found.items()][-_MOST_SHOWN:])
 
 
-def _exception_lines(text: str) -> Iterator[tuple[int, int]]:
-    """Yield the ranges of the lines on which the name of an exception ends."""
-    last = -1
-    for match in _RAISED.finditer(text):
-        if match.start() > last:
-            start, end = text.rfind("\n", 0, match.start()) + 1, text.find("\n", match.end())
-            last = end if end >= 0 else len(text)
-            yield start, last
+def _ends_of_tracebacks(text: str) -> Iterator[int]:
+    """Yield where the lines begin that say what was raised, whatever it is called."""
+    for match in _TRACED.finditer(text):
+        if match["line"] is not None:
+            yield match.start("line")
+        elif said := re.compile(rf"^{re.escape(match['name'])}(?=:|\s*$)", re.MULTILINE).search(text, match.end(), match.end() + _FAR):
+            yield said.start()
 
 
 def versions_named(text: str) -> Mapping[str, Version]:

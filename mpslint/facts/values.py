@@ -546,3 +546,8 @@ class Call:
     def given(self) -> list[Value]:
         """What it is given, by position and by name."""
         return [argument.value for argument in (*self.arguments, *self.keywords.values())]
+
+    @property
+    def operands(self) -> list[Value]:
+        """What it is a method of, and what it is given."""
+        return self.given if self.receiver is None else [self.receiver, *self.given]

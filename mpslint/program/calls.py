@@ -194,7 +194,7 @@ def call_value(m: Walker, callee: Value, receiver: Value | None, arguments: Call
             effects.call_method(m, node.func.attr, arguments.all)
         elif not isinstance(node.func, ast.Name) or m.is_bound(node.func.id):  # an unbound name is no function of the program
             effects.call(m, arguments.all)
-        if isinstance(node.func, ast.Attribute) and (own := method_of(receiver, node.func.attr)) is not None:
+        if receiver is not None and isinstance(node.func, ast.Attribute) and (own := method_of(receiver, node.func.attr)) is not None:
             effects.not_followed(m, [own, receiver, *arguments.all])  # the object may have another one of this name, or may not
     return call_outside(m, callee, receiver, arguments, node)
 

@@ -331,8 +331,8 @@ def _identity(m: Walker, left: Value, right: Value, positive: bool, node: ast.ex
         return UNKNOWN if equal is None else Known(equal is positive, node, weak, source)
     for a, b in ((left, right), (right, left)):
         if isinstance(b, Known) and b.value is None and isinstance(a, (Instance, Items, Mapping, Function, Class, Bound)):
-            if isinstance(a, Instance) and (a.owner is not None or a.cls is None) and not _is_constructed(a):
-                return UNKNOWN  # an outside call or attribute may well give None
+            if isinstance(a, Instance) and not a.kind and (a.owner is not None or a.cls is None) and not _is_constructed(a):
+                return UNKNOWN  # an outside call or attribute may well give None, where nothing says what it is
             return Known(not positive, node)
     own = (Items, Mapping, Function, Class)
     kinds = [isinstance(one, own) or (isinstance(one, Instance) and one.cls is not None and one.owner is None) for one in (left, right)]

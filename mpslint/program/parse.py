@@ -182,15 +182,20 @@ def _imports_in(document: Document, text: str, cell: Cell) -> list[ast.stmt]:
     return found
 
 
+_LINE_NAMED = re.compile(r"on line (\d+)")
+
+
 def _unread(document: Document, span: Span, error: BaseException) -> Unread:
     """Return why a part could not be parsed, at the place that the parser names."""
     if not isinstance(error, SyntaxError):
         reason = f"does not parse: {error}" if isinstance(error, ValueError) else "too deeply nested to be parsed"
         return Unread(Span(span.start, span.start), reason)
+    # The parser's own `on line 442` counts through all cells.
+    in_cell = _LINE_NAMED.sub(lambda named: f"on line {document.place(document.line_starts[int(named[1]) - 1]).line}", error.msg)
     if not error.lineno:
-        return Unread(Span(span.start, span.start), f"does not parse: {error.msg}")
+        return Unread(Span(span.start, span.start), f"does not parse: {in_cell}")
     line = min(error.lineno, len(document.line_starts))
     end = document.line_starts[line - 1] + len(document.line_text(line))
     start = min(document.line_starts[line - 1] + max(0, (error.offset or 1) - 1), end)
     start, end = (max(span.start, min(span.end, offset)) for offset in (start, end))
-    return Unread(Span(start, end), f"does not parse: {error.msg}")
+    return Unread(Span(start, end), f"does not parse: {in_cell}")

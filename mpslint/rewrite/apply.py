@@ -175,18 +175,22 @@ def _edits(finding: Finding) -> tuple[Edit, ...]:
 
 
 def _all_edits(findings: Sequence[Finding]) -> tuple[Edit, ...]:
-    return tuple(edit for finding in findings for edit in _edits(finding))
+    """Return the edits of some findings, each once: they may share the line that names a device."""
+    return tuple(dict.fromkeys(edit for finding in findings for edit in _edits(finding)))
 
 
 def _choose(findings: Sequence[Finding], safety: Safety) -> list[Finding]:
     """Return the fixes that can be made together: in order of place, one that overlaps another waits for the next round."""
     chosen: list[Finding] = []
+    made: set[Edit] = set()
     taken: list[Span] = []  # in order
     for finding in findings:
         edits = _edits(finding) if finding.fix is not None and finding.fix.safety is safety else ()
-        if edits and not any(touches(edit.span, taken) for edit in edits):
+        own = [edit for edit in edits if edit not in made]
+        if edits and not any(touches(edit.span, taken) for edit in own):
             chosen.append(finding)
-            for edit in edits:
+            made.update(own)
+            for edit in own:
                 bisect.insort(taken, edit.span)
     return chosen
 

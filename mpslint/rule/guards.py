@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 import builtins
 import dataclasses
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from typing import TypeAlias
 
-from mpslint.facts.values import Call, Context, Guard, Instance, any_guard
+from mpslint.facts.values import Call, Context, Guard, any_guard
 from mpslint.program.walk import at_once, bound_by, walk
 from mpslint.rule.one_process import is_of_one_process, of_one_process
 from mpslint.rule.rule import Rule
@@ -78,7 +78,7 @@ HARMLESS_HANDLERS = frozenset(["builtins.KeyboardInterrupt", "builtins.SystemExi
 EVERYTHING = frozenset(["", "builtins.BaseException"])
 """What catches whatever is raised, an `except` without an exception among them."""
 SUPPRESSING = frozenset(["contextlib.suppress", "suppress"])
-"""Managers that go on behind their block where it raises."""
+"""Managers that go on behind their block where it raises: the interpreter walks it as a `try` with handlers."""
 
 
 def is_certain(context: Context | None, raises: Collection[str] = ()) -> bool:
@@ -101,19 +101,30 @@ def _is_undecided(guard: Guard) -> bool:
 
 def is_caught(context: Context, others: Collection[str] = HARMLESS_HANDLERS) -> bool:
     """Return whether the program catches, or suppresses, some exception that a place may raise: any but some others."""
-    suppresses = any(isinstance(one, Instance) and one.name in SUPPRESSING for one in context.managers)
-    return suppresses or any(set(caught).difference(others) for caught in context.handlers)
+    return any(set(caught).difference(others) for caught in context.handlers)
 
 
 def is_skipped(call: Call, evidence: Evidence) -> bool:
     """Return whether handlers around a call, or around the calls that led there, only give up the work that a `try` does with its value."""
-    tries = []
-    for node in (one for one in (*call.context.calls, call.node) if one is not None):
-        below = node
+    tries = list(tries_around(call.node, call.context, evidence))
+    return bool(tries) and all(isinstance(one, ast.Try) and _gives_up(one, node, evidence) for one, _, node in tries)
+
+
+def tries_around(
+    node: ast.AST, context: Context, evidence: Evidence
+) -> Iterator[tuple[ast.Try | ast.With | ast.AsyncWith, ast.stmt, ast.AST]]:
+    """Yield each `try` with handlers, and each `with` that suppresses, around a node or around the calls that led there, with the statement
+    in it and the node."""
+    for one in (*(call for call in context.calls if call is not None), node):
+        below = one
         while (above := evidence.parents.get(below)) is not None and not isinstance(above, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            tries += [(above, node)] if isinstance(above, ast.Try) and below in above.body and above.handlers else []
+            saves = isinstance(above, ast.Try) and above.handlers
+            suppresses = isinstance(above, (ast.With, ast.AsyncWith)) and SUPPRESSING.intersection(
+                ast.unparse(item.context_expr).partition("(")[0] for item in above.items
+            )
+            if (saves or suppresses) and below in above.body:  # type: ignore[attr-defined]
+                yield above, below, one  # type: ignore[misc]
             below = above
-    return bool(tries) and all(_gives_up(guarded, node, evidence) for guarded, node in tries)
 
 
 def _gives_up(guarded: ast.Try, node: ast.AST, evidence: Evidence) -> bool:
@@ -122,7 +133,7 @@ def _gives_up(guarded: ast.Try, node: ast.AST, evidence: Evidence) -> bool:
     handled = {one for handler in guarded.handlers for statement in handler.body for one in at_once(statement)}
     given = [one.value for one in done if isinstance(one, (ast.Assign, ast.Return))]
     answers = any(isinstance(one, ast.Constant) and isinstance(one.value, (bool, str)) for one in given)
-    gives = any(isinstance(one, ast.Return) and ast.unparse(one) not in ("return", "return None") for one in handled)
+    gives = any(isinstance(one, ast.Return) and one.value is not None and not _is_no_answer(one.value) for one in handled)
     called = [one.func for one in handled if isinstance(one, ast.Call)]
     moves = any(isinstance(one, ast.Attribute) and one.attr in load_kinds().moves for one in called)
     renewed = {name for one in done for name in bound_by(one)}.intersection(name for one in handled for name in bound_by(one))
@@ -137,9 +148,14 @@ def _gives_up(guarded: ast.Try, node: ast.AST, evidence: Evidence) -> bool:
     return any(one is node or (isinstance(one, ast.Name) and one.id in made) for argument in used for one in walk(argument))
 
 
+def _is_no_answer(node: ast.expr) -> bool:
+    """Return whether an expression is None or a number, such as the score of work that was given up."""
+    return isinstance(node, ast.Constant) and not isinstance(node.value, (bool, str))
+
+
 def _is_saved(context: Context, raises: Collection[str]) -> bool:
     """Return whether an exception that a place raises is caught: one of those that are known, else any."""
-    if not raises or any(isinstance(one, Instance) and one.name in SUPPRESSING for one in context.managers):
+    if not raises:
         return is_caught(context)
     return any(name in EVERYTHING or _is_above(name, raises) for caught in context.handlers for name in caught)
 

@@ -9,8 +9,10 @@ from mpslint.core.knowledge import platform_data
 from mpslint.facts.events import Certainty, Operand, TensorEvent
 from mpslint.facts.values import UNKNOWN
 from mpslint.program.walk import at_once, bound_by
+from mpslint.rule.guards import is_caught, tries_around
 from mpslint.settings.evidence import Evidence
 from mpslint.tensors.kinds import load_kinds
+from mpslint.tensors.traits import is_module, is_tensor
 
 LONGEST_OPERAND = 60
 """Characters of an expression that an advice quotes."""
@@ -26,8 +28,9 @@ def objection_to(fixed: Evidence, written: Evidence, works: bool) -> str:
     known = {(one.kind, id(one.node)) for one in written.facts.events if one.certainty is not Certainty.UNKNOWN}
     alike = {_with_places(one) for one in written.facts.events if any(operand.place for operand in one.operands)}
     events = (one for one in fixed.facts.events if (one.kind, id(one.node)) not in known and _with_places(one) not in alike)
-    if new := [one for one in (*events, *_unbound(fixed, written)) if _counts(one, said)] or list(_skipped(fixed, written)):
-        return _said(min(new, key=lambda event: list(Certainty).index(event.certainty)), fixed, said)
+    given_up = () if works else _given_up(fixed)
+    if new := [one for one in (*events, *_unbound(fixed, written), *given_up) if _counts(one, said)] or list(_skipped(fixed, written)):
+        return _said(min(new, key=_order), fixed, said)
     return "" if fixed.facts.uses_gpu or not works else said["idle"][Certainty.SURE.value]
 
 
@@ -49,6 +52,22 @@ def _skipped(fixed: Evidence, written: Evidence) -> Iterator[TensorEvent]:
         test = written.parents.get(statement) if statement is not None and statement not in reached else None
         if isinstance(test, ast.If) and isinstance(func, ast.Attribute) and not any(one in reached for one in (*test.body, *test.orelse)):
             yield TensorEvent("skipped", call.node, (Operand(UNKNOWN, "", "", func.value),), Certainty.SURE, call.context)
+
+
+def _given_up(fixed: Evidence) -> Iterator[TensorEvent]:
+    """Yield what still raises for want of CUDA in a `try` whose handlers go on without what it computes behind that.
+
+    The program as it is written may never come to such a place: its own CUDA ended the run before.
+    """
+    raising = {name for row in platform_data("cuda")["calls"] if row["kind"] == "raises" for name in row.get("call", ())}
+    asked = [(one.node, one.context) for one in fixed.facts.events if one.kind == "absent"]
+    asked += [(one.node, one.context) for one in fixed.facts.calls if not raising.isdisjoint(one.names)]
+    for node, context in asked if any(is_caught(context) for _, context in asked) else ():
+        for block, statement, _ in tries_around(node, context, fixed):
+            behind = {one for later in block.body[block.body.index(statement) :] for one in at_once(later)}
+            given = (one for one in fixed.facts.calls if one.node is not node and not behind.isdisjoint((one.node, *one.context.calls)))
+            if any(is_tensor(value) or is_module(value) for one in given for value in one.operands):
+                yield TensorEvent("absent", node, (Operand(UNKNOWN, "", "", node),), Certainty.SURE, context)
 
 
 def _with_places(event: TensorEvent) -> tuple[str, int, tuple[str, ...]]:

@@ -11,6 +11,7 @@ from mpslint.tensors import loaders
 from mpslint.tensors.arguments import Arguments
 from mpslint.tensors.kinds import fits, load_kinds
 from mpslint.tensors.meet import met, note_use, wide
+from mpslint.tensors.methods import note_wide_module
 from mpslint.tensors.modules import move, unplace_within
 from mpslint.tensors.traits import DTYPE, EACH, PARTS, PLACE, Machine, devices_of, elements_of, is_module, joined_trait, like, typed
 
@@ -37,6 +38,7 @@ def place(m: Machine, name: str, receiver: Value | None, arguments: Arguments, n
                         wide(m, node, part, dtype, gpu, "move", "")
                 m.store.write(one.slots, EACH, loaders.put(one.slots[EACH], gpu))
             elif is_module(one) or (one.cls is not None and (number == 0 or said == "*")):
+                note_wide_module(m, one, gpu, None, node)
                 move(m, one, gpu, None)
 
 

@@ -48,7 +48,7 @@ def moved(
         name_device(m, node, place)
     if is_module(receiver):
         if place is not None or dtype is not None:
-            _note_wide_module(m, receiver, place, dtype, node)
+            note_wide_module(m, receiver, place, dtype, node)
             move(m, receiver, place, dtype)
         return receiver
     changes = {name: value for name, value in (("place", place), ("dtype", dtype)) if value is not None}
@@ -59,7 +59,7 @@ def moved(
     return made
 
 
-def _note_wide_module(m: Machine, module: Instance, place: Value | None, dtype: Value | None, node: ast.Call) -> None:
+def note_wide_module(m: Machine, module: Instance, place: Value | None, dtype: Value | None, node: ast.AST) -> None:
     """Note that a module is put on the GPU with weights, or with a parameter or buffer, of a dtype that the GPU lacks."""
     own = dtype if dtype is not None else trait(module, DTYPE)
     if dtype_of(own):

@@ -97,3 +97,50 @@ def test_a_handler_that_goes_on_without_cuda_is_left_alone(text: str) -> None:
     text = f"import torch\nnet, x = torch.nn.Linear(4, 2), torch.randn(2, 4)\n{text}"
 
     assert not mpslint.check(text, select=["MPS501"]).findings
+
+
+LOST = """
+import contextlib
+import torch
+
+net = torch.nn.Linear(4, 2){put}
+def step():
+    {head}
+        {first}
+        x = torch.randn(2, 4).cuda()
+        loss = net(x).sum()
+        loss.backward()
+        return loss.item()
+    {handler}
+for _ in range(10):
+    step()
+"""
+SUPPRESSED, CAUGHT = ("with contextlib.suppress(Exception):", ""), ("try:", "except Exception:\n        return 0.0")
+
+
+@pytest.mark.parametrize(("around", "first"), [(SUPPRESSED, "pass"), (CAUGHT, "torch.cuda.set_device(0)")])
+def test_a_model_moves_alone_by_no_safe_fix(around: tuple[str, str], first: str) -> None:
+    """Once the model is moved, the rest would raise where the program catches it, and a run that failed would train nothing."""
+    text = LOST.format(put=".cuda()", head=around[0], handler=around[1], first=first)
+    found = mpslint.check(text, select=["MPS501"]).findings
+
+    assert found[0].line == 5
+    assert {one.safety for one in found} == {"manual"}
+    assert "line 8" in found[0].fix if first != "pass" else "line 9" in found[0].fix
+
+
+def test_a_run_that_goes_on_without_its_work_isnt_changed() -> None:
+    """What `step` gives on a Mac today is 0.0; behind a model on CUDA the run never came to it."""
+    safety = {}
+    for put in ("", ".cuda()"):
+        found = mpslint.check(LOST.format(put=put, head=CAUGHT[0], handler=CAUGHT[1], first="pass"), select=["MPS501"]).findings
+        safety[put] = [(one.line, one.safety) for one in found]
+
+    assert safety == {"": [(9, "manual")], ".cuda()": [(5, "safe"), (9, "safe")]}
+
+
+def test_fixes_that_share_a_name_are_made_together() -> None:
+    """Else the second one is judged in a program that nobody wrote."""
+    text = LOST.format(put=".cuda()", head=CAUGHT[0], handler=CAUGHT[1], first="pass")
+
+    assert ".cuda()" not in mpslint.fix(text, select=["MPS501"]).text

@@ -85,3 +85,11 @@ def test_what_a_patch_leaves_is_said_beside_it(tmp_path: Path) -> None:
     assert b".env:1:1 warning MPS705: by hand: " in ended.stderr
     assert ended.stderr.endswith(b"Nothing to fix.\n")
     assert mpslint(["fix", ".env", "--diff", "-q"], tmp_path, os.environ).stderr == b""
+
+
+def test_a_cell_that_nobody_can_read_ends_a_fix_as_it_ends_a_check(tmp_path: Path) -> None:
+    """What wasn't read isn't known to need nothing."""
+    (tmp_path / "invalid.ipynb").write_text('{"cells": [{"cell_type": null, "source": "import torch"}], "nbformat": 4}')
+    codes = [mpslint([command, "invalid.ipynb"], tmp_path, os.environ).returncode for command in ("check", "fix")]
+
+    assert codes == [3, 3]

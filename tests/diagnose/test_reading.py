@@ -309,3 +309,31 @@ def test_versions_that_a_log_names() -> None:
         "torch": (2, 9, 1),
         "accelerate": (1, 11, 0),
     }
+
+
+TRACED = {
+    "a class of the program's own": (
+        'Traceback (most recent call last):\n  File "t.py", line 3, in f\n    f()\nNaNDetected: step 7\n',
+        "NaNDetected: step 7",
+    ),
+    "no word of errors": (
+        'Traceback (most recent call last):\n  File "t.py", line 3, in f\n    next(it)\nStopIteration\n',
+        "StopIteration",
+    ),
+    "behind a rank": (
+        '[rank0]: Traceback (most recent call last):\n[rank0]:   File "t.py", line 3, in f\n[rank0]:     f()\n[rank0]: my.pkg.diverged: loss\ndone\n',
+        "my.pkg.diverged: loss",
+    ),
+    "in a notebook": (
+        "------\nNaNDetected                     Traceback (most recent call last)\nCell In[3], line 2\n----> 2 f()\n\nNaNDetected: step 7\n",
+        "NaNDetected: step 7",
+    ),
+}
+
+
+@pytest.mark.parametrize("log", TRACED)
+def test_a_traceback_says_what_was_raised_whatever_it_is_called(log: str) -> None:
+    """Its last line is no frame; a line of its form elsewhere is no exception."""
+    text, raised = TRACED[log]
+
+    assert [one.text for one in diagnose(Log("train.log", f"Epoch: 1\n{text}")).unknown] == [raised]

@@ -10,6 +10,7 @@ from mpslint.engine import check
 from mpslint.rule.loading import load_rules
 from mpslint.source.reader import read
 from mpslint.target.target import default_target
+from tests.notebooks import notebook
 
 IMPORTS = "import torch\nfrom transformers import (\n    Trainer,\n    TrainingArguments,\n)\n"
 
@@ -41,3 +42,11 @@ def test_a_broken_cell_keeps_its_imports(rest: str, is_first: bool) -> None:
     found = check(document, default_target(), load_rules())
 
     assert any("no_cuda" in document.line_text(document.line_at(one.span.start)) for one in found.findings)
+
+
+def test_the_line_that_the_parser_names_is_one_of_its_cell() -> None:
+    """Python counts the lines of all cells together."""
+    cells = ["import torch\nx = 1\n", "y = 2\nwith open('x') as f:\nprint(y)\n"]
+    document = read("train.ipynb", notebook(*cells))
+
+    assert [one.reason.rpartition(" on ")[2] for one in check(document, default_target(), load_rules()).unread] == ["line 2"]
