@@ -30,7 +30,7 @@ def objection_to(fixed: Evidence, written: Evidence, works: bool) -> str:
     events = (one for one in fixed.facts.events if (one.kind, id(one.node)) not in known and _with_places(one) not in alike)
     given_up = () if works else _given_up(fixed)
     if new := [one for one in (*events, *_unbound(fixed, written), *given_up) if _counts(one, said)] or list(_skipped(fixed, written)):
-        return _said(min(new, key=_order), fixed, said)
+        return _said(min(new, key=lambda event: list(Certainty).index(event.certainty)), fixed, said)
     return "" if fixed.facts.uses_gpu or not works else said["idle"][Certainty.SURE.value]
 
 
