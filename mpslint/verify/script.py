@@ -256,7 +256,7 @@ def _judge(results: list[RunResult], options: ScriptOptions) -> list[Check]:
             checks += check_run(real, options.machine, None, real.settings_steps or USUAL_STEPS)
         elif real.failure and not (emulated.failure and _kind(emulated) == _kind(real)):
             checks.append(_failed_on_cpu(real))
-        checks.append(alone(real))
+        checks.append(alone(real, emulated))
     return checks
 
 

@@ -13,6 +13,8 @@ from mpslint.core.series import mann_kendall, theil_sen
 
 Kind = Literal["flat", "growth", "slowing", "step", "short"]
 FLOOR = 256 * 2**20
+TELLS = 60
+"""Steps without which a run is too short to say that what varies with the shapes of batches never settles."""
 SHARE = 0.10
 SIGNIFICANT = 2.33
 """Standard deviations above chance: one in a hundred."""

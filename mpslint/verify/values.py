@@ -7,8 +7,8 @@ import math
 from mpslint.verify.outcome import Backing, Check, RunResult
 
 
-def alone(run: RunResult) -> Check:
-    """Return whether the losses of one run are finite, and whether it learns."""
+def alone(run: RunResult, emulated: RunResult | None = None) -> Check:
+    """Return whether the losses of one run are finite, and whether it learns; `emulated` is the same run, maybe of more steps."""
     losses = [record.loss for record in run.steps if record.what == "train" and record.loss is not None]
     evidence = (Backing("losses", ", ".join(f"{loss:.4f}" for loss in losses[:8])),)
     bad = next((place for place, loss in enumerate(losses, start=1) if not math.isfinite(loss)), None)
@@ -19,6 +19,8 @@ def alone(run: RunResult) -> Check:
     lost = next((record.step for record in run.steps if record.gradient_norm is not None and not math.isfinite(record.gradient_norm)), None)
     if lost is not None:
         return Check("values", "fail", f"the gradient is not finite at step {lost}{first}", evidence, lost, run.optimizer_line)
+    if run.moved is False and run.learning_rate == 0 and emulated is not None and emulated.learning_rate > 0:
+        return Check("values", "not run", f"the learning rate is still 0 in the {len(losses)} steps that ran on the CPU", evidence)
     if run.moved is False:
         why = "is 0" if run.learning_rate == 0 else "is too small, or nothing is trained"
         return Check("values", "fail", f"no weight changes its value: the learning rate {why}", evidence, line=run.optimizer_line)

@@ -13,14 +13,14 @@ from mpslint.verify.outcome import RANK, Backing, Check, Kept, RunResult, Status
 from mpslint.verify.platform import limits_of, precision_outcome
 from mpslint.verify.sizes import peak_of, size
 from mpslint.verify.spec import RunSpec, VerifiedMac
-from mpslint.verify.trend import FLOOR, SHARE, judge
+from mpslint.verify.trend import FLOOR, SHARE, TELLS, judge
 
 CHURN = 1.0
 """New graph keys a step, in the last half, past which shapes never settle."""
 MOST_STEPS = 1_000_000
 """Steps within which memory that grows must end, for the growth to matter where nobody knows how many steps the run takes."""
-TELLS, SETTLES = 60, 200
-"""Steps without which a run is too short to say that they don't, and with which it isn't if they become fewer and fewer."""
+SETTLES = 200
+"""Steps with which a run isn't too short to say that shapes never settle, even if new ones become fewer and fewer."""
 
 
 def decide(name: str, checks: Sequence[Check]) -> Verdict:
@@ -134,7 +134,7 @@ def _live(trained: Sequence[StepRecord], horizon: int, result: RunResult, bounds
     if trend.kind == "growth":
         said = f"grows by {size(trend.slope)} a step{_keeps(result.kept)}: that is {size(trend.projected)} more over "
         backing = (*evidence, Backing("growth a step", size(trend.slope)), *_kept(result.kept))
-        return Check("live memory", "fail", f"{said}the {horizon} steps of the run", backing, _first_rise(values), _keeper(result.kept))
+        return Check("live memory", "fail", f"{said}{_steps_of(result, horizon)}", backing, _first_rise(values), _keeper(result.kept))
     if trend.kind == "slowing":
         return Check(
             "live memory", "inconclusive", f"grows, slower and slower: {size(trend.slope)} a step at the end; run more steps", evidence
@@ -153,6 +153,11 @@ def _live(trained: Sequence[StepRecord], horizon: int, result: RunResult, bounds
         said += "and how many steps the code takes isn't known"
         return Check("live memory", "inconclusive", said, (*evidence, *_kept(result.kept)), _first_rise(values), _keeper(result.kept))
     return Check("live memory", "pass", f"flat over {len(values)} steps", evidence)
+
+
+def _steps_of(result: RunResult, horizon: int) -> str:
+    """Return the steps of a run in words, as what is assumed where nobody knows how many it takes."""
+    return f"the {horizon} steps of the run" if result.settings_steps else f"{horizon} steps, if the run takes as many"
 
 
 def _kept(kept: Sequence[Kept]) -> Iterator[Backing]:

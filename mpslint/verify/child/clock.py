@@ -87,6 +87,8 @@ class Clock:
     endless: str = ""
     watched: list[tuple[torch.Tensor, torch.Tensor]] = field(default_factory=list)
     moved: bool | None = None
+    learning_rate: float = -1.0
+    """The highest with which a step was taken; -1 where it isn't known."""
     planned: int = 0
     is_evaluating: bool = False
     cuts_epochs: bool = True
@@ -121,12 +123,6 @@ class Clock:
         return self._first() if self._first is not None else None
 
     @property
-    def learning_rate(self) -> float:
-        """The highest learning rate of that optimizer now; -1 where it isn't known."""
-        groups = self.optimizer.param_groups if self.optimizer is not None else []
-        return max((float(group.get("lr", -1)) for group in groups), default=-1.0)
-
-    @property
     def weights_dtype(self) -> str:
         """The dtype of the weights that are trained; '' where none is known."""
         optimizer = self.optimizer
@@ -143,6 +139,7 @@ class Clock:
         if not self._counts(optimizer):
             return
         self.stop_when_enough()
+        self.learning_rate = max([self.learning_rate, *(float(group.get("lr", -1)) for group in optimizer.param_groups)])
         if self.memory is not None and not self.taken:
             self.before_step_1 = self.memory.count
         if self.memory is None:

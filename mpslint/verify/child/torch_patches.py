@@ -15,6 +15,7 @@ from typing import Any
 
 import torch
 import torch.utils.checkpoint
+from torch.nn.parameter import is_lazy
 from torch.utils.data import default_collate
 
 from mpslint.verify.child.clock import Clock, steps
@@ -135,12 +136,22 @@ def no_checks_of_values() -> None:
 
 
 def overwrite_where_swap_fails() -> None:
-    """Let a module be moved whose weights a living graph refers to: torch swaps tensors of different kinds only where nothing does."""
+    """Let a module be moved whose weights a living graph refers to: torch swaps tensors of different kinds only where nothing does. Weights
+    that have no shape yet can't be swapped: others are made in their place."""
     module: Any = torch.nn.Module
     original = module._apply
 
     @functools.wraps(original)
-    def apply(self: Any, *args: Any, **kwargs: Any) -> Any:
+    def apply(self: Any, convert: Any, *args: Any, **kwargs: Any) -> Any:
+        tables = (self._parameters, self._buffers)
+        lazy = [(table, name, table.pop(name)) for table in tables for name, value in list(table.items()) if is_lazy(value)]
+        moved = moved_as_it_can(self, convert, *args, **kwargs)
+        for table, name, value in lazy:
+            like = convert(torch.empty(0, device=value.device, dtype=value.dtype))
+            table[name] = type(value)(requires_grad=value.requires_grad, device=like.device, dtype=like.dtype)
+        return moved
+
+    def moved_as_it_can(self: Any, *args: Any, **kwargs: Any) -> Any:
         try:
             return original(self, *args, **kwargs)
         except RuntimeError as error:
