@@ -66,7 +66,9 @@ def guard(lifeline: int, command: int) -> int:
     family = {command, *descendants(command)}
     _send(command, signal.SIGTERM)
     deadline = time.monotonic() + GRACE
-    while time.monotonic() < deadline and any(number == command and not is_dead for number, _, is_dead in _rows()):
+    while (
+        time.monotonic() < deadline and _send(command, 0) and (command, True) not in {(number, is_dead) for number, _, is_dead in _rows()}
+    ):
         time.sleep(TICK)
         family |= set(descendants(command))
     for number in family:
@@ -128,9 +130,12 @@ def end_all(process: subprocess.Popen[bytes]) -> None:
         _reap(process)
 
 
-def _send(number: int, sign: signal.Signals) -> None:
+def _send(number: int, sign: int) -> bool:
+    """Send a signal, 0 for none; return whether there is such a process."""
     with contextlib.suppress(OSError):
         os.kill(number, sign)
+        return True
+    return False
 
 
 def _reap(process: subprocess.Popen[bytes]) -> None:
@@ -164,17 +169,13 @@ def _rows() -> Iterator[tuple[int, int, bool]]:
 
 
 def _asked() -> Iterator[tuple[int, int, bool]]:
-    """Yield the same where the system has no /proc: as psutil gives it, which verify needs; without it as `ps` lists it."""
-    try:
-        site.main()  # this program is started without the packages
+    """Yield the same where the system has no /proc, by psutil, which verify needs; nothing without it."""
+    site.main()  # this program is started without the packages
+    with contextlib.suppress(ImportError):
         import psutil
-    except ImportError:
-        listed = subprocess.run(["/bin/ps", "-axo", "pid=,ppid=,stat="], capture_output=True, text=True, check=False).stdout
-        split = (line.split() for line in listed.splitlines())
-        yield from ((int(row[0]), int(row[1]), row[2].startswith("Z")) for row in split if len(row) == 3)
-        return
-    for one in psutil.process_iter(["ppid", "status"]):
-        yield one.pid, one.info["ppid"] or 0, one.info["status"] == psutil.STATUS_ZOMBIE
+
+        for one in psutil.process_iter(["ppid", "status"]):
+            yield one.pid, one.info["ppid"] or 0, one.info["status"] == psutil.STATUS_ZOMBIE
 
 
 def leave(code: int) -> None:

@@ -21,8 +21,7 @@ WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class VerifyReport:
-    """One verify of one file: the run as written, as rewritten where there is a rewrite,
-    and whether both train the same."""
+    """One verify of one file: the run as written, as rewritten where there is a rewrite, and whether both train the same."""
 
     subject: str
     machine: VerifiedMac

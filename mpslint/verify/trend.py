@@ -67,8 +67,7 @@ def judge(values: Sequence[float], horizon: int, floor: float = FLOOR, share: fl
 
 
 def without_jumps(values: list[float]) -> tuple[list[float], tuple[tuple[int, float], ...]]:
-    """Return a curve with its lasting upward jumps taken out, and the jumps. Drops stay:
-    without them a sawtooth is a ramp."""
+    """Return a curve with its lasting upward jumps taken out, and the jumps. Drops stay: without them a sawtooth is a ramp."""
     changes = [after - before for before, after in itertools.pairwise(values)]
     middle = median(changes)
     spread = 1.4826 * median(abs(change - middle) for change in changes)

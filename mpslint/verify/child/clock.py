@@ -24,8 +24,7 @@ from mpslint.verify.job import STANDING
 from mpslint.verify.outcome import StepRecord, What
 
 MOST_TURNS = 1500
-"""Values asked of the device at one line, without gradient and between two steps,
-past which a loop has no end of its own."""
+"""Values asked of the device at one line, without gradient and between two steps, past which a loop has no end of its own."""
 
 MOST_OTHERS = 25
 """Steps of another optimizer, without one of the first, past which the run has gone on to it."""
@@ -238,8 +237,7 @@ class Clock:
             self.memory.peak = self.memory.live
 
     def evaluated(self, batches: int) -> None:
-        """Write down an evaluation that just ended; what it keeps of each batch is carried on to all `batches` that
-        it would have."""
+        """Write down an evaluation that just ended; what it keeps of each batch is carried on to all `batches` that it would have."""
         marks, self.batches, self.ended = self.batches, [], None
         tail = self.memory.peak if self.memory is not None else 0
         if self.memory is not None:

@@ -123,7 +123,7 @@ def _has_tensor(values: list[Any] | deque[Any]) -> bool:
     """Return whether the last of some values is a tensor, or holds one."""
     last = values[-1]
     parts = last.values() if isinstance(last, dict) else last if isinstance(last, (tuple, list)) else (last,)
-    return any(isinstance(part, torch.Tensor) and part.is_meta for part in parts)
+    return any(isinstance(part, torch.Tensor) and (part.is_meta or part.grad_fn is not None) for part in parts)
 
 
 def _statement(name: str, files: Mapping[str, str]) -> tuple[str, str]:

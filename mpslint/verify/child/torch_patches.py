@@ -16,6 +16,7 @@ from typing import Any
 import torch
 import torch.utils.checkpoint
 from torch.nn.parameter import is_lazy
+from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 from torch.utils.data import default_collate
 
 from mpslint.verify.child.clock import Clock, steps
@@ -42,7 +43,9 @@ class Shortened:
             self.changes.append(change)
 
 
-def pretend_mps(memory: Callable[[], int], driver: Callable[[], int], recommended: int, limit: Callable[[float], None]) -> None:
+def pretend_mps(
+    memory: Callable[[], int], driver: Callable[[], int], recommended: int, limit: Callable[[float], None], emptied: Callable[[], None]
+) -> None:
     """Make torch say that MPS is there, and its memory functions answer from the emulator.
 
     `limit` takes the share of the recommended memory that `torch.mps.set_per_process_memory_fraction()` allows.
@@ -58,6 +61,7 @@ def pretend_mps(memory: Callable[[], int], driver: Callable[[], int], recommende
     mps.current_allocated_memory = memory
     mps.driver_allocated_memory = driver
     mps.recommended_max_memory = lambda: recommended
+    mps.empty_cache = emptied
     core: Any = torch._C
     core._mps_setMemoryFraction = limit
     for name in ("synchronize", "manual_seed", "set_rng_state"):
@@ -130,11 +134,6 @@ def generators_for_mps() -> None:
     module.Generator = Generator
 
 
-def no_checks_of_values() -> None:
-    """Have torch.distributions not check arguments that carry no values."""
-    torch.distributions.Distribution.set_default_validate_args(False)
-
-
 def overwrite_where_swap_fails() -> None:
     """Let a module be moved whose weights a living graph refers to: torch swaps tensors of different kinds only where nothing does. Weights
     that have no shape yet can't be swapped: others are made in their place."""
@@ -181,11 +180,6 @@ def serve_default_device(served: str) -> None:
     torch.set_default_device = lambda device: original(served if str(device).startswith("mps") else device)
 
 
-def on_empty_cache(action: Callable[[], None]) -> None:
-    """Have `torch.mps.empty_cache()` do `action`."""
-    torch.mps.empty_cache = action
-
-
 def no_compile(shortened: Shortened) -> None:
     """Let torch.compile give the module back as it is."""
 
@@ -223,21 +217,12 @@ def no_saving(shortened: Shortened) -> None:
 
 def count_steps(clock: Clock) -> None:
     """Have every optimizer tell the clock about its steps."""
-    from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
-
-    def before(optimizer: Any, args: Any, kwargs: Any) -> None:
-        clock.before_step(optimizer)
-
-    def after(optimizer: Any, args: Any, kwargs: Any) -> None:
-        clock.after_step(optimizer)
-
-    register_optimizer_step_pre_hook(before)
-    register_optimizer_step_post_hook(after)
+    register_optimizer_step_pre_hook(lambda optimizer, args, kwargs: clock.before_step(optimizer))
+    register_optimizer_step_post_hook(lambda optimizer, args, kwargs: clock.after_step(optimizer))
 
 
 def short_loaders(clock: Clock, shortened: Shortened, evaluation_batches: int, check: Callable[[Any], None]) -> None:
-    """Have loaders work in this process, cut evaluation to a few batches,
-    and training epochs so that an evaluation is reached."""
+    """Have loaders work in this process, cut evaluation to a few batches, and training epochs so that an evaluation is reached."""
     loader: Any = torch.utils.data.DataLoader
     init, iterate = loader.__init__, loader.__iter__
     signature = inspect.signature(init)
@@ -304,7 +289,7 @@ def note_checkpoints(within: Callable[[], contextlib.AbstractContextManager[obje
 
     @functools.wraps(original)
     def noted(function: Any, *args: Any, **kwargs: Any) -> Any:
-        @wraps_if_named(function)
+        @functools.wraps(function, updated=())
         def inside(*given: Any, **named: Any) -> Any:
             with within():
                 return function(*given, **named)
@@ -312,11 +297,6 @@ def note_checkpoints(within: Callable[[], contextlib.AbstractContextManager[obje
         return original(inside, *args, **kwargs)
 
     torch.utils.checkpoint.checkpoint = noted
-
-
-def wraps_if_named(function: Any) -> Callable[[Any], Any]:
-    """Return functools.wraps for a function, and nothing for a partial or a callable object without a name."""
-    return functools.wraps(function) if hasattr(function, "__name__") else lambda inner: inner
 
 
 def allow_fused() -> None:

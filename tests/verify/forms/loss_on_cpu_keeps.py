@@ -1,4 +1,4 @@
-# expect: fail: live memory
+# expect: fail: losses.append
 import torch
 m = torch.nn.Sequential(torch.nn.Linear(64, 4096), torch.nn.ReLU(), torch.nn.Linear(4096, 4096)).to("mps")
 opt = torch.optim.SGD(m.parameters(), lr=1e-3)
