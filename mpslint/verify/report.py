@@ -88,4 +88,4 @@ def to_export(report: VerifyReport) -> dict[str, Any]:
             step["driver"] = driver
         blocks = max([record.blocks for record in run.steps], default=-1)
         told["driver_peak"] = driver_range(run.driver_peak, blocks, run.backend)
-    return {"schema": 2, "status": report.status, "basis": report.basis, **data}
+    return {"schema": 1, "status": report.status, "basis": report.basis, **data}
