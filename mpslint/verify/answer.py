@@ -49,4 +49,4 @@ def _short(reason: str) -> str:
         first = reason.partition(end)[0]
         if len(reason) > LONGEST >= len(first) > LONGEST // 3 and first.count("`") % 2 == 0:
             reason = first
-    return reason.removesuffix(".") if len(reason) <= LONGEST else f"{reason[:LONGEST].rpartition(' ')[0]} ..."
+    return reason.removesuffix(".") if len(reason) <= LONGEST else f"{reason[:LONGEST].rpartition(' ')[0].rstrip(':;,')} ..."

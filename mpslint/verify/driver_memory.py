@@ -47,7 +47,7 @@ def check_driver(
     grown = f"{predicted}driver memory {grows} {size(max(driver))}{within}"
     if on_a_mac:
         grown = f"{predicted}driver memory is {on_a_mac} on a Mac"
-    because = (_graphs_keep(result.retained, top) or cause) if churned else ""
+    because = (_graphs_keep(result.retained, top) or cause) if churned and not result.kept else ""
     of = f" of {horizon}" if result.settings_steps else ""
     if result.out_of_memory > 1:
         keeps = _graphs_keep(result.retained, top)
