@@ -25,7 +25,8 @@ class RunMemory:
     backend: str
     steps: int
     live: tuple[int, int]
-    driver: tuple[int, int]
+    driver: str
+    """In words: from the first to the last step, of a small run between what it lies on a Mac."""
     peak: int
 
 

@@ -53,19 +53,9 @@ def forecast(work: StepWork, peak: int, macs: Sequence[ChipAndMemory], versions:
     """Return the forecast of a run whose memory peaks at `peak` bytes."""
     rows = tuple(_row(work, peak, mac, versions) for mac in macs)
     taken = [mac for mac, row in zip(macs, rows, strict=True) if row.step is not None]
-    return Forecast(
-        rows,
-        work.samples,
-        work.flop,
-        work.moved,
-        work.launches,
-        work.waits,
-        work.graphs_first,
-        work.graphs_planned,
-        advice(work, taken, versions),
-        tuple(dict.fromkeys(said for mac in macs if (said := not_known(work, mac.chip)))),
-        compiling(versions),
-    )
+    counted = (work.samples, work.flop, work.moved, work.launches, work.waits, work.graphs_first, work.graphs_planned)
+    unknown = tuple(dict.fromkeys(said for mac in macs if (said := not_known(work, mac.chip))))
+    return Forecast(rows, *counted, advice(work, taken, versions), unknown, compiling(versions))
 
 
 def _row(work: StepWork, peak: int, mac: ChipAndMemory, versions: Mapping[str, Version]) -> MacTime:

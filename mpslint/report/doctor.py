@@ -56,6 +56,7 @@ def examination_json(
 ) -> dict[str, Any]:
     """Return an examination as JSON values; the keys are the interface of `mpslint doctor --format json`."""
     machine, torch, config = examination.machine, examination.torch, examination.config
+    asked = {name: getattr(torch, name) for name in ("built", "available", "usable")} if torch is not None else {}
     return {
         "schema": SCHEMA,
         "machine": {
@@ -70,19 +71,9 @@ def examination_json(
         },
         "python": examination.python,
         "packages": dict(examination.packages),
-        "torch": None
-        if torch is None
-        else {
-            "built": torch.built,
-            "available": torch.available,
-            "usable": torch.usable,
-            "recommended_bytes": torch.recommended,
-            "error": torch.error or None,
-        },
+        "torch": {**asked, "recommended_bytes": torch.recommended, "error": torch.error or None} if torch is not None else None,
         "variables": dict(examination.variables),
-        "accelerate_config": None
-        if config is None
-        else {"path": str(config.path), "settings": dict(config.settings), "error": config.error or None},
+        "accelerate_config": config and {"path": str(config.path), "settings": dict(config.settings), "error": config.error or None},
         "problems": [_problem_json(problem) for problem in examination.problems],
         "limits": examination.limits or None,
         "calibrations": [_calibration_json(one) for one in calibrations],
@@ -165,11 +156,8 @@ def _parts(examination: Examination) -> Iterator[tuple[str, list[tuple[str, str]
     if config is None:
         yield "accelerate configuration", [("none", "accelerate uses its defaults")]
     else:
-        settings = [(key, str(value)) for key, value in config.settings.items()]
-        yield (
-            "accelerate configuration",
-            [("file", str(config.path)), *settings, *([("", config.error)] * bool(config.error))],
-        )
+        rows = [("file", str(config.path)), *((key, str(value)) for key, value in config.settings.items())]
+        yield "accelerate configuration", rows + [("", config.error)] * bool(config.error)
 
 
 def _print_problems(title: str, problems: list[Problem], console: Console) -> None:
@@ -188,11 +176,5 @@ def problem_line(problem: Problem) -> str:
 
 
 def _problem_json(problem: Problem) -> dict[str, Any]:
-    return {
-        "id": problem.id,
-        "severity": problem.severity.value,
-        "only_with": problem.only_with or None,
-        "effect": problem.effect,
-        "change": problem.change or None,
-        "sources": list(problem.sources),
-    }
+    named = {"id": problem.id, "severity": problem.severity.value, "only_with": problem.only_with or None}
+    return {**named, "effect": problem.effect, "change": problem.change or None, "sources": list(problem.sources)}

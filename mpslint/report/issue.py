@@ -69,10 +69,9 @@ def _finding(placed: PlacedFinding) -> str:
 
 
 def _memory_table(runs: tuple[RunMemory, ...]) -> Iterator[str]:
-    yield "| run | backend | steps | live, first to last | driver, first to last | peak |\n|---|---|---|---|---|---|"
+    yield "| run | backend | steps | live, first to last | driver | peak |\n|---|---|---|---|---|---|"
     for run in runs:
-        live, driver = (" to ".join(map(_amount, amounts)) for amounts in (run.live, run.driver))
-        cells = (run.name, run.backend, str(run.steps), live, driver, _amount(run.peak))
+        cells = (run.name, run.backend, str(run.steps), " to ".join(map(_amount, run.live)), run.driver, _amount(run.peak))
         yield f"| {' | '.join(map(_cell, cells))} |"
 
 

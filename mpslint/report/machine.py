@@ -102,26 +102,16 @@ def file_as_json(checked: Checked, findings: Iterable[ShownFinding]) -> dict[str
 
 
 def _finding(finding: ShownFinding) -> dict[str, Any]:
+    fix = {"safety": finding.safety, "summary": finding.fix, "reason": finding.reason, "edits": [_edit(edit) for edit in finding.edits]}
     return {
-        "rule": finding.rule,
-        "name": finding.name,
-        "severity": finding.severity,
-        "message": finding.message,
-        "why": finding.why,
+        **{name: getattr(finding, name) for name in ("rule", "name", "severity", "message", "why")},
         "place": _place(finding.place),
         "end": _place(finding.end),
         "range": finding.range,
         "text": finding.text,
         "related": [{"message": message, "place": _place(place)} for message, place in finding.related],
         "entries": [{"path": path, "line": line or None} for path, line in finding.entries],
-        "fix": {
-            "safety": finding.safety,
-            "summary": finding.fix,
-            "reason": finding.reason,
-            "edits": [_edit(edit) for edit in finding.edits],
-        }
-        if finding.safety
-        else None,
+        "fix": fix if finding.safety else None,
     }
 
 

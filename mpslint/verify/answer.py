@@ -37,7 +37,7 @@ def _became(verdict: Verdict, runs: Mapping[str, RunResult], memory_gb: int) -> 
     elif check.name == "starts":
         where = f"stops with {_short(check.reason)}"
     else:
-        where = f"fails: {_short(check.reason)}"
+        where = f"fails: {f'{check.name} ' if check.name == 'live memory' else ''}{_short(check.reason)}"
     place = told or check.line
     return f"{where} ({place})" if place and place not in where else where
 
@@ -46,6 +46,7 @@ def _short(reason: str) -> str:
     """Return a reason without what explains it further, where it is long: its first sentence, or as many words as are read at once."""
     reason = reason.strip()
     for end in (". ", "; ", ": "):
-        if len(reason) > LONGEST and LONGEST // 3 < reason.find(end) <= LONGEST:
-            reason = reason.partition(end)[0]
-    return reason.removesuffix(".") if len(reason) <= LONGEST else f"{reason[:LONGEST].rpartition(' ')[0]} ..."
+        first = reason.partition(end)[0]
+        if len(reason) > LONGEST >= len(first) > LONGEST // 3 and first.count("`") % 2 == 0:
+            reason = first
+    return reason.removesuffix(".") if len(reason) <= LONGEST else f"{reason[:LONGEST].rpartition(' ')[0].rstrip(':;,')} ..."

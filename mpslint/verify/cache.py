@@ -69,12 +69,8 @@ def name_of(*parts: str) -> str:
 def _knowledge() -> str:
     """Return a digest of the tables and of the code that work the results out."""
     digest = hashlib.sha256()
-    paths = [
-        *(rules_folder() / "platform").rglob("*.yaml"),
-        *Path(__file__).parents[1].glob("_catalogue.py"),
-        *Path(__file__).parent.rglob("*.py"),
-    ]
-    for path in sorted(paths):
+    own = Path(__file__).parent
+    for path in sorted([*(rules_folder() / "platform").rglob("*.yaml"), *own.parent.glob("_catalogue.py"), *own.rglob("*.py")]):
         digest.update(path.read_bytes())
     return digest.hexdigest()
 

@@ -10,7 +10,7 @@ from mpslint.verify.outcome import Backing, Check, Retained, RunResult, StepReco
 from mpslint.verify.platform import is_at_least
 from mpslint.verify.sizes import size
 from mpslint.verify.spec import VerifiedMac
-from mpslint.verify.trend import FLOOR, SHARE
+from mpslint.verify.trend import FLOOR, SHARE, TELLS, judge
 
 GROWN = 1.5
 """Driver memory over live peak past which the allocator's cache is the larger part."""
@@ -47,12 +47,13 @@ def check_driver(
     grown = f"{predicted}driver memory {grows} {size(max(driver))}{within}"
     if on_a_mac:
         grown = f"{predicted}driver memory is {on_a_mac} on a Mac"
-    because = (_graphs_keep(result.retained, top) or cause) if churned else ""
+    because = (_graphs_keep(result.retained, top) or cause) if churned and not result.kept else ""
+    of = f" of {horizon}" if result.settings_steps else ""
     if result.out_of_memory > 1:
         keeps = _graphs_keep(result.retained, top)
         holder = result.kept[0] if result.kept and result.kept[0].holder and not keeps else None
         keeps = f" because `{holder.holder}` keeps what `{holder.source}` at {holder.line} makes" if holder is not None else keeps
-        said = f"memory runs out at step {result.out_of_memory} of {horizon}{keeps}: {result.failure}"
+        said = f"memory runs out at step {result.out_of_memory}{of}{keeps}: {result.failure}"
         yield Check("driver memory", "fail", said, evidence, result.out_of_memory, holder.held_at if holder else result.failure_line)
     elif top > FULL * bounds.low:
         yield Check("driver memory", "fail", f"{grown}{because}: {_too_much(top, bounds, machine)}", evidence, first)
@@ -62,8 +63,20 @@ def check_driver(
             "GB Mac, so other programs may make it swap"
         )
         yield Check("driver memory", "pass", said, evidence, first)
+    elif (full := _full_at(trained, FULL * bounds.low, horizon)) <= horizon:
+        pace = f"at that pace a {machine.memory_gb} GB Mac is full at about step {full:,}{of}, unless no new shapes come"
+        said = f"{grown}{because} in {len(driver)} steps and goes on growing: {pace}"
+        yield Check("driver memory", "inconclusive", said, evidence, full)
     else:
         yield Check("driver memory", "pass", f"{grown}{because}", evidence)
+
+
+def _full_at(trained: Sequence[StepRecord], limit: float, horizon: int) -> int:
+    """Return the step at which driver memory comes to a limit if what it holds beside live tensors goes on growing; one past the run where
+    that doesn't grow."""
+    trend = judge([float(record.driver - record.live) for record in trained], horizon)
+    grows = trend.kind == "growth" and len(trained) >= TELLS
+    return len(trained) + int((limit - trained[-1].driver) / trend.slope) if grows else horizon + 1
 
 
 def _by_graphs(result: RunResult) -> Iterator[Backing]:
@@ -80,13 +93,24 @@ def range_on_a_mac(result: RunResult) -> str:
 
     One heap more or less decides there, and the driver needs some memory itself.
     """
-    table = platform_data("retained")
     top = max([record.driver for record in result.steps if record.what == "train"] + [result.driver_peak])
-    if result.backend != "emulated" or not 0 <= top < table["small_run"]:
-        return ""
-    heap = platform_data("allocator")["extra_large_heap"]
-    low, high = max(top - heap, max(record.blocks for record in result.steps), 0), top + heap
-    return f"between {size(low + table['beyond'])} and {size(high + table['beyond'])}"
+    low, high = driver_range(top, max([record.blocks for record in result.steps], default=-1), result.backend)
+    return f"between {size(low)} and {size(high)}" if low < high else ""
+
+
+def driver_range(driver: int, blocks: int, backend: str) -> tuple[int, int]:
+    """Return the least and the most that a Mac's driver holds where a run's holds `driver` and its live tensors lie in `blocks`."""
+    table = platform_data("retained")
+    if backend != "emulated" or not 0 <= driver < table["small_run"]:
+        return driver, driver
+    heap, beyond = platform_data("allocator")["extra_large_heap"], table["beyond"]
+    return max(driver - heap, blocks, 0) + beyond, driver + heap + beyond
+
+
+def driver_ranges(result: RunResult) -> list[tuple[int, int]]:
+    """Return the range of each step of a run; where the whole run isn't a small one, both ends are what the model says."""
+    backend = result.backend if range_on_a_mac(result) else ""
+    return [driver_range(record.driver, record.blocks, backend) for record in result.steps]
 
 
 def _graphs_keep(retained: Sequence[Retained], whole: int) -> str:

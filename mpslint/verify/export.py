@@ -7,10 +7,12 @@ import io
 import json
 from collections.abc import Sequence
 
+from mpslint.verify.driver_memory import driver_ranges
 from mpslint.verify.report import VerifyReport, to_export
 
 COLUMNS = (
-    "file", "run", "backend", "step", "what", "live_bytes", "tensor_bytes", "peak_bytes", "driver_bytes", "host_bytes", "resident_bytes",
+    "file", "run", "backend", "step", "what", "live_bytes", "tensor_bytes", "peak_bytes", "driver_least_bytes",
+    "driver_most_bytes", "host_bytes", "resident_bytes",
     "new_keys",
     "new_graph_keys", "seconds", "loss", "gradient_norm", "shapes",
 )  # fmt: skip
@@ -28,9 +30,9 @@ def as_csv(reports: Sequence[VerifyReport]) -> str:
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(COLUMNS)
     for subject, run in ((report.subject, run) for report in reports for run in report.runs):
-        for record in run.steps:
+        for record, driver in zip(run.steps, driver_ranges(run), strict=True):
             live = (record.live, -1) if record.blocks < 0 else (record.blocks, record.live)
-            memory = (record.peak, record.driver, record.host, record.resident)
+            memory = (record.peak, *driver, record.host, record.resident)
             numbers = (*live, *memory, record.new_keys, record.new_graph_keys, record.seconds)
             known = ["" if number < 0 else number for number in numbers]
             rest = ["" if value is None else value for value in (record.loss, record.gradient_norm)]

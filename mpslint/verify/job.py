@@ -54,6 +54,8 @@ class HowRun:
     """Whether steps of an emulated run that follow from others are played instead of run."""
     aim: Aim = "run"
     evaluation_batches: int = 4
+    lacks_rows: str = ""
+    """Why no batches of other sizes are tried, where that was tried before."""
     lengths: float = 1.0
     """What the lengths of drawn texts are multiplied by, where they are only assumed."""
 

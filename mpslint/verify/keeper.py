@@ -15,6 +15,7 @@ import os
 import select
 import shutil
 import signal
+import site
 import subprocess
 import sys
 import time
@@ -65,7 +66,9 @@ def guard(lifeline: int, command: int) -> int:
     family = {command, *descendants(command)}
     _send(command, signal.SIGTERM)
     deadline = time.monotonic() + GRACE
-    while time.monotonic() < deadline and any(number == command and not is_dead for number, _, is_dead in _rows()):
+    while (
+        time.monotonic() < deadline and _send(command, 0) and (command, True) not in {(number, is_dead) for number, _, is_dead in _rows()}
+    ):
         time.sleep(TICK)
         family |= set(descendants(command))
     for number in family:
@@ -127,9 +130,12 @@ def end_all(process: subprocess.Popen[bytes]) -> None:
         _reap(process)
 
 
-def _send(number: int, sign: signal.Signals) -> None:
+def _send(number: int, sign: int) -> bool:
+    """Send a signal, 0 for none; return whether there is such a process."""
     with contextlib.suppress(OSError):
         os.kill(number, sign)
+        return True
+    return False
 
 
 def _reap(process: subprocess.Popen[bytes]) -> None:
@@ -154,14 +160,22 @@ def descendants(ancestor: int) -> list[int]:
 def _rows() -> Iterator[tuple[int, int, bool]]:
     """Yield (pid, parent, whether it is dead) of every process here."""
     if not os.path.isfile("/proc/self/stat"):
-        listed = subprocess.run(["/bin/ps", "-axo", "pid=,ppid=,stat="], capture_output=True, text=True, check=False).stdout
-        split = (line.split() for line in listed.splitlines())
-        yield from ((int(row[0]), int(row[1]), row[2].startswith("Z")) for row in split if len(row) == 3)
+        yield from _asked()
         return
     for name in filter(str.isdigit, os.listdir("/proc")):
         with contextlib.suppress(OSError, ValueError, IndexError), open(f"/proc/{name}/stat", "rb") as stream:
             state, parent = stream.read().rpartition(b")")[2].split()[:2]
             yield int(name), int(parent), state in b"ZX"
+
+
+def _asked() -> Iterator[tuple[int, int, bool]]:
+    """Yield the same where the system has no /proc, by psutil, which verify needs; nothing without it."""
+    site.main()  # this program is started without the packages
+    with contextlib.suppress(ImportError):
+        import psutil
+
+        for one in psutil.process_iter(["ppid", "status"]):
+            yield one.pid, one.info["ppid"] or 0, one.info["status"] == psutil.STATUS_ZOMBIE
 
 
 def leave(code: int) -> None:

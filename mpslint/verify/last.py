@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING
 from mpslint.core.finding import UsageError
 from mpslint.diagnose.issue_report import RunMemory
 from mpslint.verify.cache import ResultsCache
+from mpslint.verify.driver_memory import range_on_a_mac
 from mpslint.verify.measured_run import MemoryAt, shown
 from mpslint.verify.record import from_data, to_data
+from mpslint.verify.sizes import size
 
 if TYPE_CHECKING:
     from mpslint.verify.outcome import RunResult
@@ -49,9 +51,15 @@ def _row(subject: str, run: RunResult) -> _Kept:
     known = [step for step in run.steps if step.live >= 0]
     first, last = known[0], known[-1]
     peak = max(run.largest_peak, *(step.peak for step in known))
-    needed = RunMemory(f"{subject}, {run.name}", run.backend, len(run.steps), (first.live, last.live), (first.driver, last.driver), peak)
+    needed = RunMemory(f"{subject}, {run.name}", run.backend, len(run.steps), (first.live, last.live), driver_words(run), peak)
     by_step = [MemoryAt(step.step, max(step.live, step.blocks), step.driver) for step in known if step.step in shown(last.step)]
     return _Kept(str(Path(subject).resolve()), needed, tuple(by_step))
+
+
+def driver_words(run: RunResult) -> str:
+    """Return the driver memory of a run in words: from its first to its last step, of a small one between what it lies on a Mac."""
+    known = [step.driver for step in run.steps if step.live >= 0]
+    return range_on_a_mac(run) or " to ".join(size(driver) if driver >= 0 else "?" for driver in (known[0], known[-1]))
 
 
 def _kept() -> list[_Kept]:

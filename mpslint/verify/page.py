@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from mpslint import __version__
 from mpslint.core.inert import html_text
 from mpslint.verify.chart import AxisUnit, Line, Mark, unit_for
+from mpslint.verify.driver_memory import driver_ranges, range_on_a_mac
 from mpslint.verify.figure import figure, scrolled
 from mpslint.verify.outcome import Check, RunResult, StepRecord, Verdict
 from mpslint.verify.page_reading import badge, reading_sections
@@ -82,13 +84,13 @@ def _charts(report: VerifyReport) -> Iterator[str]:
     runs = [run for run in report.runs if run.backend != "cpu"]
     marks = _marks(runs)
     predicted = ", predicted" if any(run.backend == "emulated" for run in runs) else ""
-    pictures: list[tuple[str, Callable[[StepRecord], float]]] = [
-        (f"Driver memory{predicted}", lambda record: record.driver),
-        ("Peak of live memory in the step", lambda record: record.peak),
-        ("Live memory at the end of the step", lambda record: record.live if record.blocks < 0 else record.blocks),
+    pictures = [
+        (f"Driver memory{predicted}", _driver(runs)),
+        ("Peak of live memory in the step", _lines(runs, lambda record: record.peak)),
+        ("Live memory at the end of the step", _lines(runs, lambda record: record.live if record.blocks < 0 else record.blocks)),
     ]
-    for label, pick in pictures:
-        if lines := _lines(runs, pick):
+    for label, lines in pictures:
+        if lines:
             highest = max(value for line in lines for _, value in line.points)
             yield figure(label, lines, unit_for(highest), limits, marks)
     keys = _lines(runs, lambda record: record.new_graph_keys, adds_up=True)
@@ -99,7 +101,7 @@ def _charts(report: VerifyReport) -> Iterator[str]:
         yield figure("Loss", losses, AxisUnit())
 
 
-def _lines(runs: list[RunResult], pick: Callable[[StepRecord], float], *, adds_up: bool = False) -> list[Line]:
+def _lines(runs: Sequence[RunResult], pick: Callable[[StepRecord], float], *, adds_up: bool = False) -> list[Line]:
     """Return a curve for each run that has values; they are added up for counts of what is new."""
     found = []
     for place, run in enumerate(runs):
@@ -113,6 +115,17 @@ def _lines(runs: list[RunResult], pick: Callable[[StepRecord], float], *, adds_u
             points.append((record.step, total if adds_up else value))
         if len(points) > 1:
             found.append(Line(run.name, tuple(points), place % 2))
+    return found
+
+
+def _driver(runs: Sequence[RunResult]) -> list[Line]:
+    """Return a curve of driver memory for each run; of a small one two, between which a Mac's lies."""
+    found: list[Line] = []
+    for place, run in enumerate(runs):
+        for end, words in enumerate((", at least", ", at most") if range_on_a_mac(run) else ("",)):
+            values = [replace(record, driver=driver[end]) for record, driver in zip(run.steps, driver_ranges(run), strict=True)]
+            for line in _lines([replace(run, steps=tuple(values))], lambda record: record.driver):
+                found.append(replace(line, name=f"{run.name}{words}", colour=place % 2))
     return found
 
 

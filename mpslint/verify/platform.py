@@ -93,9 +93,8 @@ def precision_outcome(kind: str, precision: str, machine: VerifiedMac) -> Precis
     Unknown versions count as the newest."""
     versions = machine.versions()
     behaviour = behaviour_in(f"precision.{kind}.{precision}", versions)
-    return PrecisionOutcome(
-        behaviour.does, behaviour.text.format_map({name: format_version(version) for name, version in versions.items()})
-    )
+    named = {name: format_version(version) for name, version in versions.items()}
+    return PrecisionOutcome(behaviour.does, behaviour.text.format_map(named))
 
 
 def limits_of(machine: VerifiedMac, memory_gb: int = 0) -> MemoryLimits:

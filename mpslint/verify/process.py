@@ -50,8 +50,7 @@ class ChildLimits:
 
 @dataclass(slots=True)
 class ChildEnd:
-    """How a child ended: its exit code, why it was stopped (empty when it ended by itself),
-    and the last of its output."""
+    """How a child ended: its exit code, why it was stopped (empty when it ended by itself), and the last of its output."""
 
     code: int
     stopped: str

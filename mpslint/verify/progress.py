@@ -104,5 +104,6 @@ class Live:
 
 def _seen(data: Mapping[str, Any]) -> str:
     """Return the memory and the shape that a job reports."""
-    parts = [f"{label} {size(data[name])}" for label, name in (("peak", "live"), ("driver", "driver")) if data.get(name, -1) >= 0]
-    return "  ".join([*parts, str(data.get("shapes", ""))[:40]])
+    peak = f"peak {size(data['live'])}" if isinstance(data.get("live"), int) and data["live"] >= 0 else ""
+    driver = f"driver {str(data['driver'])[:40]}" if data.get("driver") else ""
+    return "  ".join(filter(None, [peak, driver, str(data.get("shapes", ""))[:40]]))

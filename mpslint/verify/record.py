@@ -31,8 +31,7 @@ def to_json(record: Any) -> str:
 
 
 def from_data(kind: type[T], data: Any, where: str = "") -> T:
-    """Return the `kind` that `data` describes. Raises UsageError naming the key that is unknown,
-    missing or of a wrong type."""
+    """Return the `kind` that `data` describes. Raises UsageError naming the key that is unknown, missing or of a wrong type."""
     if not isinstance(data, Mapping):
         raise UsageError(f"{where or kind.__name__}: expected an object with keys, got {data!r:.60}")
     hints = typing.get_type_hints(kind)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from mpslint.verify.driver_memory import driver_range, driver_ranges
 from mpslint.verify.outcome import Check, RunResult, Status, Verdict, worst
 from mpslint.verify.reading import FileReading
 from mpslint.verify.record import to_data
@@ -20,8 +21,7 @@ WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class VerifyReport:
-    """One verify of one file: the run as written, as rewritten where there is a rewrite,
-    and whether both train the same."""
+    """One verify of one file: the run as written, as rewritten where there is a rewrite, and whether both train the same."""
 
     subject: str
     machine: VerifiedMac
@@ -81,6 +81,11 @@ class VerifyReport:
 
 
 def to_export(report: VerifyReport) -> dict[str, Any]:
-    """Return a report as JSON holds it, with its status and basis spelled out."""
+    """Return a report as JSON holds it, with its status and basis spelled out, and driver memory as its least and its most."""
     data: dict[str, Any] = to_data(report)
+    for run, told in zip(report.runs, data["runs"], strict=True):
+        for driver, step in zip(driver_ranges(run), told["steps"], strict=True):
+            step["driver"] = driver
+        blocks = max([record.blocks for record in run.steps], default=-1)
+        told["driver_peak"] = driver_range(run.driver_peak, blocks, run.backend)
     return {"schema": 1, "status": report.status, "basis": report.basis, **data}

@@ -72,8 +72,7 @@ def run_own(path: Path, options: ScriptOptions, progress: Progress | None = None
 
 
 def verify_script(path: Path, options: ScriptOptions, progress: Progress | None = None) -> VerifyReport:
-    """Return the report on a script or notebook, as it is. The file itself, and all beside it,
-    are left as they were.
+    """Return the report on a script or notebook, as it is. The file itself, and all beside it, are left as they were.
 
     On a Mac it runs on MPS; where that can't be used, and on every other machine, it is emulated.
     """
@@ -149,7 +148,7 @@ def _attempt(
         copied = make_copy(place, room.folder / "copy", options.rewritten)
         answer = _run(place, copied, room, device, options, progress)
         if answer.lack is not None and answer.lack.kind == "rows":
-            options = replace(options, sizes=())
+            options = replace(options, sizes=(), lacks_rows=answer.problem)
             continue
         other = place.suited(answer.lack) if answer.lack is not None else None
         if other is None:
@@ -256,7 +255,7 @@ def _judge(results: list[RunResult], options: ScriptOptions) -> list[Check]:
             checks += check_run(real, options.machine, None, real.settings_steps or USUAL_STEPS)
         elif real.failure and not (emulated.failure and _kind(emulated) == _kind(real)):
             checks.append(_failed_on_cpu(real))
-        checks.append(alone(real))
+        checks.append(alone(real, emulated))
     return checks
 
 

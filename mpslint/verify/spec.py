@@ -53,8 +53,7 @@ class Evaluation:
 
 @dataclass(frozen=True, slots=True)
 class RunSpec:
-    """One training run, as written or as rewritten. Every field is a fact about the run,
-    none about how it is checked."""
+    """One training run, as written or as rewritten. Every field is a fact about the run, none about how it is checked."""
 
     model: str
     """A checkpoint name, or a folder with a config.json; a mere name for reports when `config` is given."""

@@ -161,8 +161,9 @@ def _times(run: RunResult, machine: VerifiedMac) -> list[tuple[str, str]]:
     if run.backend != "emulated":
         return []
     rows = forecast(run.work, run.largest_peak, macs_of(()), machine.versions()).rows if run.work is not None else ()
-    known = sorted((row.step.seconds, row.mac) for row in rows if row.step is not None)
-    said = " to ".join(f"{duration(seconds)} ({mac})" for seconds, mac in (known[0], known[-1])) if known else "not known"
+    known = sorted(((row.step, row.mac) for row in rows if row.step is not None), key=lambda one: one[0].seconds)
+    ends = (f"{duration(step.low)} to {duration(step.high)} ({mac})" for step, mac in known[:1] + known[1:][-1:])
+    said = ", ".join(ends) or "not known"
     return [("time of a step (estimated)", said)]
 
 

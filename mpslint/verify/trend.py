@@ -13,6 +13,8 @@ from mpslint.core.series import mann_kendall, theil_sen
 
 Kind = Literal["flat", "growth", "slowing", "step", "short"]
 FLOOR = 256 * 2**20
+TELLS = 60
+"""Steps without which a run is too short to say that what varies with the shapes of batches never settles."""
 SHARE = 0.10
 SIGNIFICANT = 2.33
 """Standard deviations above chance: one in a hundred."""
@@ -65,8 +67,7 @@ def judge(values: Sequence[float], horizon: int, floor: float = FLOOR, share: fl
 
 
 def without_jumps(values: list[float]) -> tuple[list[float], tuple[tuple[int, float], ...]]:
-    """Return a curve with its lasting upward jumps taken out, and the jumps. Drops stay:
-    without them a sawtooth is a ramp."""
+    """Return a curve with its lasting upward jumps taken out, and the jumps. Drops stay: without them a sawtooth is a ramp."""
     changes = [after - before for before, after in itertools.pairwise(values)]
     middle = median(changes)
     spread = 1.4826 * median(abs(change - middle) for change in changes)

@@ -7,8 +7,8 @@ import math
 from mpslint.verify.outcome import Backing, Check, RunResult
 
 
-def alone(run: RunResult) -> Check:
-    """Return whether the losses of one run are finite, and whether it learns."""
+def alone(run: RunResult, emulated: RunResult | None = None) -> Check:
+    """Return whether the losses of one run are finite, and whether it learns; `emulated` is the same run, maybe of more steps."""
     losses = [record.loss for record in run.steps if record.what == "train" and record.loss is not None]
     evidence = (Backing("losses", ", ".join(f"{loss:.4f}" for loss in losses[:8])),)
     bad = next((place for place, loss in enumerate(losses, start=1) if not math.isfinite(loss)), None)
@@ -19,16 +19,17 @@ def alone(run: RunResult) -> Check:
     lost = next((record.step for record in run.steps if record.gradient_norm is not None and not math.isfinite(record.gradient_norm)), None)
     if lost is not None:
         return Check("values", "fail", f"the gradient is not finite at step {lost}{first}", evidence, lost, run.optimizer_line)
+    steps = f"{len(losses)} step{'' if len(losses) == 1 else 's'}"
+    if run.moved is False and run.learning_rate == 0 and emulated is not None and emulated.learning_rate > 0:
+        return Check("values", "not run", f"the learning rate is still 0 in {steps} on the CPU, and isn't later", evidence)
     if run.moved is False:
         why = "is 0" if run.learning_rate == 0 else "is too small, or nothing is trained"
         return Check("values", "fail", f"no weight changes its value: the learning rate {why}", evidence, line=run.optimizer_line)
     if not losses:
         return Check("values", "not run", f"no loss was seen; the run was ended {run.stopped}" if run.stopped else "no loss was seen")
     if _diverges(losses):
-        return Check(
-            "values", "fail", f"the loss rises from {losses[0]:.3f} to {losses[-1]:.3f} in {len(losses)} steps: it diverges", evidence
-        )
-    steps = f"{len(losses)} step{'' if len(losses) == 1 else 's'}"
+        said = f"the loss rises from {losses[0]:.3f} to {losses[-1]:.3f} in {steps}: it diverges"
+        return Check("values", "fail", said, evidence)
     return Check("values", "pass", f"the loss is finite in {steps} and the weights move", evidence)
 
 

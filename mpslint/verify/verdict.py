@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 
 from mpslint.core.knowledge import platform_data
@@ -13,14 +14,14 @@ from mpslint.verify.outcome import RANK, Backing, Check, Kept, RunResult, Status
 from mpslint.verify.platform import limits_of, precision_outcome
 from mpslint.verify.sizes import peak_of, size
 from mpslint.verify.spec import RunSpec, VerifiedMac
-from mpslint.verify.trend import FLOOR, SHARE, judge
+from mpslint.verify.trend import FLOOR, SHARE, TELLS, judge
 
 CHURN = 1.0
 """New graph keys a step, in the last half, past which shapes never settle."""
 MOST_STEPS = 1_000_000
 """Steps within which memory that grows must end, for the growth to matter where nobody knows how many steps the run takes."""
-TELLS, SETTLES = 60, 200
-"""Steps without which a run is too short to say that they don't, and with which it isn't if they become fewer and fewer."""
+SETTLES = 200
+"""Steps with which a run isn't too short to say that shapes never settle, even if new ones become fewer and fewer."""
 
 
 def decide(name: str, checks: Sequence[Check]) -> Verdict:
@@ -122,37 +123,37 @@ def _half_weights(result: RunResult, spec: RunSpec) -> Iterator[Check]:
 
 def _live(trained: Sequence[StepRecord], horizon: int, result: RunResult, bounds: MemoryLimits) -> Check:
     values = [float(record.live) for record in trained]
+    check = partial(Check, "live memory")
     if len(values) < 8:
         grows = all(after > before for before, after in pairwise(values))
         if grows and len(values) > 2 and (values[-1] - values[1]) / (len(values) - 2) * horizon > max(FLOOR, SHARE * values[-1]):
-            return Check(
-                "live memory", "inconclusive", f"grows at each of {len(values)} steps; more are needed to tell a leak from a start"
-            )
-        return Check("live memory", "pass", f"does not grow over {len(values)} steps")
+            return check("inconclusive", f"grows at each of {len(values)} steps; more are needed to tell a leak from a start")
+        return check("pass", f"does not grow over {len(values)} steps")
     trend = judge(values, horizon)
     evidence = (Backing("after the first step", size(values[0])), Backing("after the last step", size(values[-1])))
     if trend.kind == "growth":
         said = f"grows by {size(trend.slope)} a step{_keeps(result.kept)}: that is {size(trend.projected)} more over "
         backing = (*evidence, Backing("growth a step", size(trend.slope)), *_kept(result.kept))
-        return Check("live memory", "fail", f"{said}the {horizon} steps of the run", backing, _first_rise(values), _keeper(result.kept))
+        return check("fail", f"{said}{_steps_of(result, horizon)}", backing, _first_rise(values), _keeper(result.kept))
     if trend.kind == "slowing":
-        return Check(
-            "live memory", "inconclusive", f"grows, slower and slower: {size(trend.slope)} a step at the end; run more steps", evidence
-        )
+        return check("inconclusive", f"grows, slower and slower: {size(trend.slope)} a step at the end; run more steps", evidence)
     if trend.kind == "short":
-        return Check("live memory", "inconclusive", trend.reason, evidence)
+        return check("inconclusive", trend.reason, evidence)
     if trend.kind == "step":
         at, height = max(trend.jumps, key=lambda jump: jump[1])
-        return Check(
-            "live memory", "fail", f"jumps by {size(height)} at step {at + 1} and stays there: something is kept", evidence, at + 1
-        )
+        return check("fail", f"jumps by {size(height)} at step {at + 1} and stays there: something is kept", evidence, at + 1)
     longer = judge(values, MOST_STEPS)
     full = int((bounds.recommended - values[-1]) / longer.slope) if longer.kind == "growth" and not result.settings_steps else MOST_STEPS
     if 0 < full < MOST_STEPS:
         said = f"grows by {size(longer.slope)} a step{_keeps(result.kept)}: a {bounds.memory_gb} GB Mac is full at about step {full:,}, "
         said += "and how many steps the code takes isn't known"
-        return Check("live memory", "inconclusive", said, (*evidence, *_kept(result.kept)), _first_rise(values), _keeper(result.kept))
-    return Check("live memory", "pass", f"flat over {len(values)} steps", evidence)
+        return check("inconclusive", said, (*evidence, *_kept(result.kept)), _first_rise(values), _keeper(result.kept))
+    return check("pass", f"flat over {len(values)} steps", evidence)
+
+
+def _steps_of(result: RunResult, horizon: int) -> str:
+    """Return the steps of a run in words, as what is assumed where nobody knows how many it takes."""
+    return f"the {horizon} steps of the run" if result.settings_steps else f"{horizon} steps, if the run takes as many"
 
 
 def _kept(kept: Sequence[Kept]) -> Iterator[Backing]:

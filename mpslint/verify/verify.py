@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import platform
+import threading
 import time
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -30,14 +32,17 @@ RECORDED = 20
 """Steps that really run at most."""
 
 
+RUNNING: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
+"""One lock for each script: as written and as rewritten may be the same, and one of them waits for what the other keeps."""
+
+
 def verify_specs(before: RunSpec, after: RunSpec | None, options: ScriptOptions, progress: Progress | None = None) -> VerifyReport:
     """Return the report on a run as written and, where there is one, as rewritten."""
     start = time.monotonic()
-    is_same = after is not None and replace(after, name=before.name) == before
-    specs = [before] if after is None or is_same else [before, after]
+    specs = [before] if after is None else [before, after]
     done = at_once(lambda spec: _judged(spec, options, progress), specs)
-    if after is not None and is_same:
-        done.append((replace(done[0][0], name=after.name), done[0][1]))
+    if len(done) > 1 and is_one(done[0][0], done[1][0]):
+        done[1] = replace(done[1][0], notes=(*done[1][0].notes, "both are one run, which was done once")), done[1][1]
     return VerifyReport(
         before.model,
         options.machine,
@@ -46,6 +51,11 @@ def verify_specs(before: RunSpec, after: RunSpec | None, options: ScriptOptions,
         (_same_batch(before, after),) if after is not None else (),
         seconds=time.monotonic() - start,
     )
+
+
+def is_one(before: RunResult, after: RunResult) -> bool:
+    """Return whether two results are of one run, its seconds included."""
+    return bool(before.steps) and replace(after, name=before.name, settings_steps=before.settings_steps) == before
 
 
 def _judged(spec: RunSpec, options: ScriptOptions, progress: Progress | None) -> tuple[RunResult, list[Check]]:
@@ -103,11 +113,12 @@ def result_of(
     cache = ResultsCache.here() if options.use_cache and options.backend in ("auto", "emulated") else None
     here = configuration_here(spec.model) if spec.config is None else []
     name = name_of(text, to_json((options.machine, variables, aim, sizes)), *here)
-    data = cache.read(name) if cache is not None else None
-    if data is None:
-        data = _run(text, own, progress)
-        if cache is not None:
-            cache.write(name, data)
+    with RUNNING[name]:
+        data = cache.read(name) if cache is not None else None
+        if data is None:
+            data = _run(text, own, progress)
+            if cache is not None:
+                cache.write(name, data)
     result = from_data(RunResult, data)
     if result.failure and not (result.is_raised_on_mps and aim == "run"):
         raise ReadError(f"the script of the run cannot be run here: {result.failure}")

@@ -214,7 +214,7 @@ def test_a_full_report(tmp_path: Path) -> None:
         examination=examine(ask_torch=False, machine=MAC, packages={"torch": "2.13.0"}, environ={"DISABLE_MPS": "1"}, home=tmp_path),
         diagnosis=diagnose(log),
         findings=(PlacedFinding("/Users/zuleika/train.ipynb, cell 12, line 7", finding),),
-        runs=(RunMemory("as written", "emulated", 200, (1 << 30, 2 << 30), (3 << 30, 16 << 30), 4 << 30),),
+        runs=(RunMemory("as written", "emulated", 200, (1 << 30, 2 << 30), "3.0 GiB to 16.0 GiB", 4 << 30),),
         tail="the | end\n```",
         names=("zuleikas-mac",),
     )
@@ -227,7 +227,7 @@ def test_a_full_report(tmp_path: Path) -> None:
     assert "| DISABLE_MPS | 1 |" in body
     assert "`placeholder-empty` (error), ~/train.log, line 2" in body
     assert "- ~/train.ipynb, cell 12, line 7: warning MPS301 dynamic-padding: Shapes vary." in body
-    assert "| as written | emulated | 200 | 1.00 GiB to 2.00 GiB | 3.00 GiB to 16.00 GiB | 4.00 GiB |" in body
+    assert "| as written | emulated | 200 | 1.00 GiB to 2.00 GiB | 3.0 GiB to 16.0 GiB | 4.00 GiB |" in body
     assert body.count("```") % 2 == 0
 
 

@@ -57,7 +57,8 @@ def test_a_run_that_fails_says_why_in_json_and_is_kept_until_something_changes(t
     assert first.exit_code == 1
     assert report["status"] == "fail"
     assert report["verdicts"][0]["checks"][0]["name"] == "precision"
-    assert report["runs"][0]["steps"][9]["driver"] > 0
+    assert 0 < report["runs"][0]["steps"][9]["driver"][0] < report["runs"][0]["steps"][9]["driver"][1]
+    assert report["runs"][1]["notes"][-1] == "both are one run, which was done once"
 
     kept = sorted(own_cache.glob("[0-9a-f]*.json"))
     second = call("--plan", path, *OLD, "--steps", "10", "--format", "json")

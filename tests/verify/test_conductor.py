@@ -129,4 +129,4 @@ def test_larger_batches_that_come_late_are_played(tmp_path: Path) -> None:
     """The first 80 batches are 200 times smaller than the rest."""
     found = checks(tmp_path, "[16] * 320 + [3200] * 880", width=4096, memory=8)
     assert (found["fits"].status, found["starts"].reason[:3]) == ("fail", "80 "), found
-    assert "memory runs out at step 81 of" in found["driver memory"].reason
+    assert "memory runs out at step 81:" in found["driver memory"].reason

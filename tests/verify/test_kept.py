@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -13,7 +14,8 @@ from mpslint.verify.outcome import Check
 from mpslint.verify.script import ScriptOptions, verify_script
 from mpslint.verify.spec import VerifiedMac
 
-pytest.importorskip("torch")
+torch = pytest.importorskip("torch")
+from mpslint.verify.child.kept import _holder  # noqa: E402
 
 CODE = """\
 import torch
@@ -108,3 +110,26 @@ def test_a_tensor_that_is_joined_with_more_at_each_step_is_the_cause(tmp_path: P
     assert found.status == "fail"
     assert "because `seen = torch.cat([seen, logits.detach()])` at train.py:12 keeps more each time" in found.reason
     assert found.line == "train.py:12"
+
+
+class Kept:
+    """What a library has in hand: an object of the user's."""
+
+    def __init__(self) -> None:
+        self.outs = [torch.ones(2, device="meta") for _ in range(9)]
+
+    def step(self) -> None:
+        """Keep one more."""
+        self.outs.append(torch.ones(2, device="meta"))
+
+
+def test_what_only_a_library_has_in_hand_is_looked_at_too() -> None:
+    """As Lightning has the module of the code: it's known by its methods, whose code is the user's."""
+    library: dict[str, Any] = {}
+    exec(compile("import sys\ndef call(module):\n    return sys._getframe()", "library.py", "exec"), library)
+
+    text, line = _holder({__file__: "train.py"}, 8, [library["call"](Kept())])
+
+    assert text.startswith("self.outs.append(")
+    assert line.startswith("train.py:")
+    assert _holder({__file__: "train.py"}, 8, [library["call"]([torch.ones(2, device="meta")] * 9)]) == ("", "")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import csv
+import io
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,8 +21,12 @@ from mpslint.verify.emulator.keys import graph_cache
 from mpslint.verify.emulator.memory import LiveMemory
 from mpslint.verify.emulator.pools import Block
 from mpslint.verify.emulator.watch import Watch
+from mpslint.verify.export import as_csv
+from mpslint.verify.last import driver_words
 from mpslint.verify.outcome import RunResult, StepRecord
+from mpslint.verify.page import as_page
 from mpslint.verify.platform import heap_rules
+from mpslint.verify.report import VerifyReport, to_export
 from mpslint.verify.script import ScriptOptions
 from mpslint.verify.spec import Lengths, RunSpec, VerifiedMac
 from mpslint.verify.verdict import check_run
@@ -139,6 +146,32 @@ def test_a_small_run_is_given_as_a_range() -> None:
     shown = {item.label: item.value for check in checks for item in check.evidence}
 
     assert shown["driver memory on a Mac"] == "between 26.0 MiB and 1.1 GiB"
+
+
+@pytest.mark.parametrize(("driver", "least", "most"), [(40 * MB, 26 * MB, 1088 * MB), (3000 * MB, 3000 * MB, 3000 * MB)])
+def test_each_output_says_the_range_where_there_is_one(driver: int, least: int, most: int) -> None:
+    """The page, the steps as CSV and as JSON, and what `mpslint report` keeps; one number where the model says only that."""
+    steps = tuple(StepRecord(number, live=MB, blocks=2 * MB, peak=3 * MB, driver=driver) for number in (1, 2))
+    report = VerifyReport("train.py", VerifiedMac("2.12", 16), (RunResult("run", "emulated", steps, driver_peak=driver),))
+    row = next(csv.DictReader(io.StringIO(as_csv([report]))))
+    data = to_export(report)["runs"][0]
+    names = re.findall(r"<title>(run[^<]*)</title>", as_page([report]).partition("Peak of live memory")[0])
+
+    assert (int(row["driver_least_bytes"]), int(row["driver_most_bytes"])) == (least, most)
+    assert [tuple(data["driver_peak"]), *(tuple(step["driver"]) for step in data["steps"])] == [(least, most)] * 3
+    assert names == (["run"] if least == most else ["run, at least", "run, at most"])
+    assert driver_words(report.runs[0]) == ("2.9 GiB to 2.9 GiB" if least == most else "between 26.0 MiB and 1.1 GiB")
+
+
+@pytest.mark.parametrize(("slope", "settings", "status"), [(64 * MB, 20_000, "inconclusive"), (64 * MB, 250, "pass"), (0, 20_000, "pass")])
+def test_driver_memory_that_goes_on_growing_is_no_pass(slope: int, settings: int, status: str) -> None:
+    """What each new shape keeps fills the Mac after the steps that were played, unless the run ends before or no new shapes come."""
+    steps = tuple(StepRecord(number, live=3000 * MB, peak=3200 * MB, driver=3200 * MB + number * slope) for number in range(1, 101))
+    checks = check_run(RunResult("run", "emulated", steps, driver_peak=steps[-1].driver), VerifiedMac("2.12", 24), None, settings)
+    check = next(check for check in checks if check.name == "driver memory")
+
+    assert check.status == status
+    assert ("full at about step" in check.reason) is (status == "inconclusive")
 
 
 def test_every_public_report_has_its_run_and_its_row() -> None:

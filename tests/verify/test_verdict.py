@@ -164,6 +164,14 @@ def test_values_by_themselves(result: RunResult, status: str, said: str) -> None
     assert said in own.reason
 
 
+def test_a_rate_that_warms_up_from_zero_is_no_failure() -> None:
+    """A slow run on the CPU ends after the step that has it; the emulated one has seen others."""
+    first = replace(values([3.0], moved=False), learning_rate=0.0)
+
+    assert alone(first, RunResult("a.py", "emulated", learning_rate=1e-4)).status == "not run"
+    assert alone(first, RunResult("a.py", "emulated", learning_rate=0.0)).status == "fail"
+
+
 def test_a_report_answers_for_all_its_runs() -> None:
     """The worst verdict counts, so a run that passes only as it is rewritten fails; values that differ fail too; exit codes follow."""
     bad, good = Verdict("as written", "fail", ""), Verdict("as rewritten", "pass", "")

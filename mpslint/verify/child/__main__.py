@@ -13,9 +13,11 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from mpslint.core.finding import MpslintError
+from mpslint.verify.driver_memory import driver_range
 from mpslint.verify.job import Job, LackError
 from mpslint.verify.outcome import RunResult, StepRecord
 from mpslint.verify.record import from_data, to_data
+from mpslint.verify.sizes import size
 
 STARTED = time.monotonic()
 END = os._exit
@@ -25,8 +27,8 @@ END = os._exit
 class Channel:
     """Where the child writes to its parent: a line of JSON for each event."""
 
-    def __init__(self, stream: TextIO) -> None:
-        self.stream = stream
+    def __init__(self, stream: TextIO, backend: str) -> None:
+        self.stream, self.backend = stream, backend
         self._last = 0.0
         self._lock = threading.Lock()
 
@@ -46,7 +48,9 @@ class Channel:
         now = time.monotonic()
         if now - self._last > 0.2 or number == total:
             self._last = now
-            self.send("progress", {"done": number, "total": total, "live": record.peak, "driver": record.driver, "shapes": record.shapes})
+            driver = " to ".join(dict.fromkeys(map(size, driver_range(record.driver, record.blocks, self.backend))))
+            told = {"live": record.peak, "driver": driver if record.driver >= 0 else "", "shapes": record.shapes}
+            self.send("progress", {"done": number, "total": total, **told})
 
 
 def prepare(job: Job) -> None:
@@ -82,7 +86,7 @@ def main() -> int:
 def answer(job: Job, descriptor: int) -> int:
     """Do a job and write what comes of it; return the exit code."""
     with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
-        channel = Channel(stream)
+        channel = Channel(stream, job.backend)
         try:
             channel.send("result", to_data(do(job, channel)))
         except MpslintError as error:

@@ -44,18 +44,9 @@ def calibrate(device: str, machine: str) -> Calibration:
     with torch.device(device):
         dispatch = _dispatch(clock, curves["matmul"][0][1])
         wait, compiling = _wait(clock), _compile(clock)
-    return Calibration(
-        device,
-        machine,
-        torch.__version__.partition("+")[0],
-        datetime.now(timezone.utc).strftime("%Y-%m-%d"),
-        curves,
-        by_flop,
-        dispatch,
-        wait,
-        compiling,
-        time.perf_counter() - start,
-    )
+    version, date = torch.__version__.partition("+")[0], datetime.now(timezone.utc).strftime("%Y-%m-%d")
+    seconds = time.perf_counter() - start
+    return Calibration(device, machine, version, date, curves, by_flop, dispatch, wait, compiling, seconds)
 
 
 def device_here() -> str:

@@ -24,8 +24,7 @@ from mpslint.verify.job import STANDING
 from mpslint.verify.outcome import StepRecord, What
 
 MOST_TURNS = 1500
-"""Values asked of the device at one line, without gradient and between two steps,
-past which a loop has no end of its own."""
+"""Values asked of the device at one line, without gradient and between two steps, past which a loop has no end of its own."""
 
 MOST_OTHERS = 25
 """Steps of another optimizer, without one of the first, past which the run has gone on to it."""
@@ -87,6 +86,8 @@ class Clock:
     endless: str = ""
     watched: list[tuple[torch.Tensor, torch.Tensor]] = field(default_factory=list)
     moved: bool | None = None
+    learning_rate: float = -1.0
+    """The highest with which a step was taken; -1 where it isn't known."""
     planned: int = 0
     is_evaluating: bool = False
     cuts_epochs: bool = True
@@ -121,12 +122,6 @@ class Clock:
         return self._first() if self._first is not None else None
 
     @property
-    def learning_rate(self) -> float:
-        """The highest learning rate of that optimizer now; -1 where it isn't known."""
-        groups = self.optimizer.param_groups if self.optimizer is not None else []
-        return max((float(group.get("lr", -1)) for group in groups), default=-1.0)
-
-    @property
     def weights_dtype(self) -> str:
         """The dtype of the weights that are trained; '' where none is known."""
         optimizer = self.optimizer
@@ -143,6 +138,7 @@ class Clock:
         if not self._counts(optimizer):
             return
         self.stop_when_enough()
+        self.learning_rate = max([self.learning_rate, *(float(group.get("lr", -1)) for group in optimizer.param_groups)])
         if self.memory is not None and not self.taken:
             self.before_step_1 = self.memory.count
         if self.memory is None:
@@ -241,8 +237,7 @@ class Clock:
             self.memory.peak = self.memory.live
 
     def evaluated(self, batches: int) -> None:
-        """Write down an evaluation that just ended; what it keeps of each batch is carried on to all `batches` that
-        it would have."""
+        """Write down an evaluation that just ended; what it keeps of each batch is carried on to all `batches` that it would have."""
         marks, self.batches, self.ended = self.batches, [], None
         tail = self.memory.peak if self.memory is not None else 0
         if self.memory is not None:

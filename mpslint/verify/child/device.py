@@ -37,13 +37,9 @@ def mps_gauge() -> Gauge:
         raise ReadError("this Mac's MPS recommends 0 bytes of memory, as virtual machines without a GPU do: it cannot be used")
     accelerator = getattr(torch, "accelerator", None)
     has_peak = accelerator is not None and hasattr(accelerator, "max_memory_allocated") and _has_peak_statistics()
-    return Gauge(
-        mps.current_allocated_memory,
-        mps.driver_allocated_memory,
-        mps.synchronize,
-        torch.accelerator.reset_peak_memory_stats if has_peak else lambda: None,
-        torch.accelerator.max_memory_allocated if has_peak else mps.current_allocated_memory,
-    )
+    reset = torch.accelerator.reset_peak_memory_stats if has_peak else lambda: None
+    peak = torch.accelerator.max_memory_allocated if has_peak else mps.current_allocated_memory
+    return Gauge(mps.current_allocated_memory, mps.driver_allocated_memory, mps.synchronize, reset, peak)
 
 
 def _has_peak_statistics() -> bool:
@@ -59,10 +55,5 @@ def cuda_gauge() -> Gauge:
     """Return the gauge of an NVIDIA GPU. Raises ReadError when there is none."""
     if not torch.cuda.is_available():
         raise ReadError("this machine has no CUDA device; without --backend the run is emulated")
-    return Gauge(
-        torch.cuda.memory_allocated,
-        torch.cuda.memory_reserved,
-        torch.cuda.synchronize,
-        torch.cuda.reset_peak_memory_stats,
-        torch.cuda.max_memory_allocated,
-    )
+    cuda = torch.cuda
+    return Gauge(cuda.memory_allocated, cuda.memory_reserved, cuda.synchronize, cuda.reset_peak_memory_stats, cuda.max_memory_allocated)

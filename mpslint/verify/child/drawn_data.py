@@ -22,11 +22,8 @@ MISSING = (OSError, RuntimeError)
 def drawn_sets(shortened: Shortened) -> dict[str, Callable[[ModuleType], None]]:
     """Return what is done to each module with image sets, by its name."""
     known = platform_data("drawn_data")
-    sets = {name: functools.partial(_draws, entry=entry, fill=_fill, shortened=shortened) for name, entry in known["sets"].items()}
-    folders = {
-        name: functools.partial(_draws, entry=entry, fill=_fill_folder, shortened=shortened) for name, entry in known["folders"].items()
-    }
-    return {**sets, **folders}
+    entries = [(name, entry, fill) for table, fill in (("sets", _fill), ("folders", _fill_folder)) for name, entry in known[table].items()]
+    return {name: functools.partial(_draws, entry=entry, fill=fill, shortened=shortened) for name, entry, fill in entries}
 
 
 def _draws(module: ModuleType, *, entry: Mapping[str, Any], fill: Callable[..., str], shortened: Shortened) -> None:
@@ -62,9 +59,8 @@ def _fill(made: Any, entry: Mapping[str, Any], given: Mapping[str, Any], own: st
     labels = draw.integers(0, classes, count)
     is_tensor = entry["as"] == "tensor"
     setattr(made, entry["images"], torch.from_numpy(images) if is_tensor else images)
-    setattr(
-        made, entry["labels"], labels.tolist() if entry.get("labels_as") == "list" else torch.from_numpy(labels) if is_tensor else labels
-    )
+    is_list = entry.get("labels_as") == "list"
+    setattr(made, entry["labels"], labels.tolist() if is_list else torch.from_numpy(labels) if is_tensor else labels)
     if entry.get("named"):
         made.classes = [f"class {number}" for number in range(classes)]
         made.class_to_idx = {name: number for number, name in enumerate(made.classes)}

@@ -9,7 +9,7 @@ import sys
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from traceback import walk_stack, walk_tb
-from types import FrameType, ModuleType
+from types import FrameType, FunctionType, ModuleType
 from typing import Any
 
 import torch
@@ -83,16 +83,21 @@ def _source(line: str, lines: Mapping[str, str]) -> str:
 
 def _holder(lines: Mapping[str, str], steps: int, frames: Iterable[FrameType]) -> tuple[str, str]:
     """Return the statement that keeps a tensor of each step, and where it is; nothing when no variable of the user's does."""
-    for frame in (frame for frame in frames if frame.f_code.co_filename in lines):
-        scopes = [frame.f_locals] if frame.f_locals is frame.f_globals else [frame.f_locals, frame.f_globals]
-        for scope in scopes:
-            for name, value in list(scope.items()):
-                found = _kept_under(name, value, steps)
-                if found:
-                    text, place = _statement(found, frame, lines[frame.f_code.co_filename], {} if found == name else lines)
-                    if text:
-                        return text, place
+    for frame in frames:
+        file = frame.f_code.co_filename
+        own = {file: lines[file]} if file in lines else {}
+        scopes = [frame.f_locals] if frame.f_locals is frame.f_globals or not own else [frame.f_locals, frame.f_globals]
+        for name, value in [one for scope in scopes for one in scope.items()]:
+            if (own or _is_of(type(value), lines)) and (found := _kept_under(name, value, steps)):
+                text, place = _statement(found, own if found == name else {**own, **lines})
+                if text:
+                    return text, place
     return "", ""
+
+
+def _is_of(kind: type, lines: Mapping[str, str]) -> bool:
+    """Return whether a class has methods in the user's files: a library has its objects in hand, as Lightning has the user's module."""
+    return any(isinstance(method, FunctionType) and method.__code__.co_filename in lines for method in vars(kind).values())
 
 
 def _kept_under(name: str, value: Any, steps: int, depth: int = 0) -> str:
@@ -118,15 +123,15 @@ def _has_tensor(values: list[Any] | deque[Any]) -> bool:
     """Return whether the last of some values is a tensor, or holds one."""
     last = values[-1]
     parts = last.values() if isinstance(last, dict) else last if isinstance(last, (tuple, list)) else (last,)
-    return any(isinstance(part, torch.Tensor) and part.is_meta for part in parts)
+    return any(isinstance(part, torch.Tensor) and (part.is_meta or part.grad_fn is not None) for part in parts)
 
 
-def _statement(name: str, frame: FrameType, own: str, others: Mapping[str, str]) -> tuple[str, str]:
-    """Return the statement that adds to a variable, and where it is: in its frame's file, else in others that may add to an attribute."""
+def _statement(name: str, files: Mapping[str, str]) -> tuple[str, str]:
+    """Return the statement that adds to a variable, and where it is: in the first of some files that has one."""
     word = re.escape(name)
     grows = rf"\.(append|extend|add|appendleft|insert)\(|\+=|=\s*[\w.]*\b{word}\b\s*\+|\[.*\]\s*="
     adds = re.compile(rf"\b{word}\b(\[[^]]*\])?\s*({grows})")
-    for file, shown in {frame.f_code.co_filename: own, **others}.items():
+    for file, shown in files.items():
         for number, text in enumerate(linecache.getlines(file), start=1):
             if adds.search(text):
                 return text.strip(), f"{shown}:{number}"

@@ -31,6 +31,9 @@ LOCAL = ("socket.connect", "socket.bind", "socket.sendto", "socket.sendmsg")
 MOST_QUESTIONS = 3
 """Times that code may go on after its question was refused."""
 NETWORK = (*LOCAL, "socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyaddr")
+STARTING = ("subprocess.Popen", "os.system", "os.exec", "os.posix_spawn")
+SIGNALS = ("os.kill", "os.killpg")
+WATCHED = frozenset(("open", *CHANGING, *STARTING, *NETWORK, *SIGNALS))
 
 
 class Refused(PermissionError):
@@ -38,8 +41,7 @@ class Refused(PermissionError):
 
 
 def guard(folder: Path) -> None:
-    """Refuse writes outside `folder` and the system's scratch devices, and commands that install or upload.
-    There is no way back."""
+    """Refuse writes outside `folder` and the system's scratch devices, and commands that install or upload. There is no way back."""
     root, parent = os.path.realpath(folder), os.getppid()
 
     def inside(path: Any) -> bool:
@@ -49,6 +51,8 @@ def guard(folder: Path) -> None:
         return real == root or real.startswith((root + os.sep, "/dev/", "/proc/self/"))
 
     def hook(event: str, args: tuple[Any, ...]) -> None:
+        if event not in WATCHED:  # most are, and each walk over frames is one
+            return
         if event == "open":
             path, mode, flags = args
             writes = bool(flags & WRITES) if isinstance(flags, int) else bool(mode and set(mode) & set("wax+"))
@@ -56,13 +60,13 @@ def guard(folder: Path) -> None:
                 raise Refused(f"verify runs on a copy and writes nothing outside of it: {path!r}")
         elif event in CHANGING and not all(inside(path) for path in args[: CHANGING[event] + 1]):
             raise Refused(f"verify runs on a copy and changes nothing outside of it: {event} {args[0]!r}")
-        elif event in ("subprocess.Popen", "os.system", "os.exec", "os.posix_spawn"):
+        elif event in STARTING:
             _refuse_commands(event, args)
         elif event in NETWORK:
             address = args[1] if event in LOCAL else args[0]
             if not (event in LOCAL and isinstance(address, (str, bytes)) and inside(address)):
                 raise Refused(f"verify does not use the network: {event} {str(address)[:80]}")
-        elif event in ("os.kill", "os.killpg") and args[0] in (-1, 0, 1, parent):
+        elif event in SIGNALS and args[0] in (-1, 0, 1, parent):
             raise Refused(f"verify lets no signal out: {event} {args[0]}")
 
     sys.addaudithook(hook)

@@ -43,12 +43,10 @@ from mpslint.verify.child.torch_patches import (
     Shortened,
     count_steps,
     generators_for_mps,
-    no_checks_of_values,
     no_compile,
     no_pinning,
     no_saving,
     note_checkpoints,
-    on_empty_cache,
     overwrite_where_swap_fails,
     pretend_mps,
     serve_default_device,
@@ -124,15 +122,14 @@ class Stage:
                 self.clock.conductor = conductor
             if self.script.aim != "run":  # what a run needs, and its work, are asked of Macs that it doesn't fit, too
                 self.allocator.limit(0.0)
-            pretend_mps(lambda: self.allocator.live, lambda: self.allocator.driver, self.recommended, self.allocator.limit)
-            on_empty_cache(self.empty_cache)
+            asked = (lambda: self.allocator.live), (lambda: self.allocator.driver)
+            pretend_mps(*asked, self.recommended, self.allocator.limit, self.empty_cache)
             torch.__future__.set_swap_module_params_on_conversion(True)
             overwrite_where_swap_fails()
-            no_checks_of_values()
+            torch.distributions.Distribution.set_default_validate_args(False)  # arguments have no values
             pickle_without_values()
         elif self.script.device == "cpu":
-            pretend_mps(lambda: 0, lambda: 0, self.recommended, lambda fraction: None)
-            on_empty_cache(lambda: None)
+            pretend_mps(lambda: 0, lambda: 0, self.recommended, lambda fraction: None, lambda: None)
         if self.script.device == "real":
             self.clock.gauge = mps_gauge() if self.job.backend == "mps" else cuda_gauge()
         else:
@@ -295,7 +292,7 @@ class Stage:
     def failed(self, error: BaseException) -> None:
         """Keep what ended the user's code, and the line of theirs where it happened."""
         if self.clock.conductor is not None and self.clock.conductor.is_sizing:
-            raise LackError(f"the code takes batches of its own size only: {error}", Lack("rows")) from None
+            raise LackError("the code takes batches of its own size only", Lack("rows")) from None
         guessed = "" if is_raised_on_mps(error) else self.shortened.guessed
         refused = refusal(error, self.line_of(error), self.script.sandbox, guessed, has_trained=bool(self.clock.done))
         if refused is not None:
@@ -391,6 +388,10 @@ class Stage:
         if conductor is not None and self.clock.done > self.clock.taken:
             played = steps(self.clock.done - self.clock.taken)
             yield f"{steps(self.clock.taken)} ran and {played.partition(' ')[0]} were played from their recordings"
+        is_asked = self.job.memory_sizes and self.peaks is None and not (self.failure or self.stopped)
+        if self.is_emulated and (self.script.lacks_rows or is_asked):
+            why = self.script.lacks_rows or "what a step needs doesn't follow from the rows of the batches of one loader"
+            yield f"which micro-batches fit isn't known: {why}"
         if self.started_processes:
             yield f"processes that the code starts itself ({self.started_processes[0]}) are not followed"
         yield from filter(None, [self.script.start])

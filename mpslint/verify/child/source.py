@@ -29,8 +29,7 @@ class Piece:
     text: str
 
     def compiled(self) -> CodeType:
-        """Return the piece compiled; top-level `await` is allowed as in a notebook.
-        Raises ReadError when it does not parse."""
+        """Return the piece compiled; top-level `await` is allowed as in a notebook. Raises ReadError when it does not parse."""
         try:
             return compile(self.text, self.file, "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT if self.is_cell else 0)
         except SyntaxError as error:
@@ -71,8 +70,7 @@ def plain(text: str) -> str:
 
 
 def unguarded(piece: Piece, line: int) -> bool:
-    """Return whether a line at the top level of a script runs again when a worker process imports it:
-    outside of a main guard."""
+    """Return whether a line at the top level of a script runs again when a worker process imports it: outside of a main guard."""
     for node in ast.parse(piece.text).body:
         if node.lineno <= line <= (node.end_lineno or node.lineno):
             return not (isinstance(node, ast.If) and "__name__" in {name.id for name in ast.walk(node.test) if isinstance(name, ast.Name)})

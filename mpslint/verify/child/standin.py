@@ -128,6 +128,9 @@ def _is_cpu(value: Any) -> bool:
 
 
 def _host(mode: StandIn, tensor: torch.Tensor, dtype: torch.dtype | None = None) -> torch.Tensor:
+    """Return the copy of a tensor in the process's own memory; one that has a graph is copied by an operator, which the graph gets too."""
+    if tensor.requires_grad and torch.is_grad_enabled():
+        return tensor.to("cpu", dtype or tensor.dtype)
     copy = to_host(tensor, dtype)
     mode.hosted(tensor, copy)
     return copy

@@ -15,6 +15,8 @@ from typing import Any
 
 import torch
 import torch.utils.checkpoint
+from torch.nn.parameter import is_lazy
+from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 from torch.utils.data import default_collate
 
 from mpslint.verify.child.clock import Clock, steps
@@ -41,7 +43,9 @@ class Shortened:
             self.changes.append(change)
 
 
-def pretend_mps(memory: Callable[[], int], driver: Callable[[], int], recommended: int, limit: Callable[[float], None]) -> None:
+def pretend_mps(
+    memory: Callable[[], int], driver: Callable[[], int], recommended: int, limit: Callable[[float], None], emptied: Callable[[], None]
+) -> None:
     """Make torch say that MPS is there, and its memory functions answer from the emulator.
 
     `limit` takes the share of the recommended memory that `torch.mps.set_per_process_memory_fraction()` allows.
@@ -57,6 +61,7 @@ def pretend_mps(memory: Callable[[], int], driver: Callable[[], int], recommende
     mps.current_allocated_memory = memory
     mps.driver_allocated_memory = driver
     mps.recommended_max_memory = lambda: recommended
+    mps.empty_cache = emptied
     core: Any = torch._C
     core._mps_setMemoryFraction = limit
     for name in ("synchronize", "manual_seed", "set_rng_state"):
@@ -129,18 +134,23 @@ def generators_for_mps() -> None:
     module.Generator = Generator
 
 
-def no_checks_of_values() -> None:
-    """Have torch.distributions not check arguments that carry no values."""
-    torch.distributions.Distribution.set_default_validate_args(False)
-
-
 def overwrite_where_swap_fails() -> None:
-    """Let a module be moved whose weights a living graph refers to: torch swaps tensors of different kinds only where nothing does."""
+    """Let a module be moved whose weights a living graph refers to: torch swaps tensors of different kinds only where nothing does. Weights
+    that have no shape yet can't be swapped: others are made in their place."""
     module: Any = torch.nn.Module
     original = module._apply
 
     @functools.wraps(original)
-    def apply(self: Any, *args: Any, **kwargs: Any) -> Any:
+    def apply(self: Any, convert: Any, *args: Any, **kwargs: Any) -> Any:
+        tables = (self._parameters, self._buffers)
+        lazy = [(table, name, table.pop(name)) for table in tables for name, value in list(table.items()) if is_lazy(value)]
+        moved = moved_as_it_can(self, convert, *args, **kwargs)
+        for table, name, value in lazy:
+            like = convert(torch.empty(0, device=value.device, dtype=value.dtype))
+            table[name] = type(value)(requires_grad=value.requires_grad, device=like.device, dtype=like.dtype)
+        return moved
+
+    def moved_as_it_can(self: Any, *args: Any, **kwargs: Any) -> Any:
         try:
             return original(self, *args, **kwargs)
         except RuntimeError as error:
@@ -168,11 +178,6 @@ def serve_default_device(served: str) -> None:
     """Let `torch.set_default_device("mps")` set the device that serves it."""
     original = torch.set_default_device
     torch.set_default_device = lambda device: original(served if str(device).startswith("mps") else device)
-
-
-def on_empty_cache(action: Callable[[], None]) -> None:
-    """Have `torch.mps.empty_cache()` do `action`."""
-    torch.mps.empty_cache = action
 
 
 def no_compile(shortened: Shortened) -> None:
@@ -212,21 +217,12 @@ def no_saving(shortened: Shortened) -> None:
 
 def count_steps(clock: Clock) -> None:
     """Have every optimizer tell the clock about its steps."""
-    from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
-
-    def before(optimizer: Any, args: Any, kwargs: Any) -> None:
-        clock.before_step(optimizer)
-
-    def after(optimizer: Any, args: Any, kwargs: Any) -> None:
-        clock.after_step(optimizer)
-
-    register_optimizer_step_pre_hook(before)
-    register_optimizer_step_post_hook(after)
+    register_optimizer_step_pre_hook(lambda optimizer, args, kwargs: clock.before_step(optimizer))
+    register_optimizer_step_post_hook(lambda optimizer, args, kwargs: clock.after_step(optimizer))
 
 
 def short_loaders(clock: Clock, shortened: Shortened, evaluation_batches: int, check: Callable[[Any], None]) -> None:
-    """Have loaders work in this process, cut evaluation to a few batches,
-    and training epochs so that an evaluation is reached."""
+    """Have loaders work in this process, cut evaluation to a few batches, and training epochs so that an evaluation is reached."""
     loader: Any = torch.utils.data.DataLoader
     init, iterate = loader.__init__, loader.__iter__
     signature = inspect.signature(init)
@@ -293,7 +289,7 @@ def note_checkpoints(within: Callable[[], contextlib.AbstractContextManager[obje
 
     @functools.wraps(original)
     def noted(function: Any, *args: Any, **kwargs: Any) -> Any:
-        @wraps_if_named(function)
+        @functools.wraps(function, updated=())
         def inside(*given: Any, **named: Any) -> Any:
             with within():
                 return function(*given, **named)
@@ -301,11 +297,6 @@ def note_checkpoints(within: Callable[[], contextlib.AbstractContextManager[obje
         return original(inside, *args, **kwargs)
 
     torch.utils.checkpoint.checkpoint = noted
-
-
-def wraps_if_named(function: Any) -> Callable[[Any], Any]:
-    """Return functools.wraps for a function, and nothing for a partial or a callable object without a name."""
-    return functools.wraps(function) if hasattr(function, "__name__") else lambda inner: inner
 
 
 def allow_fused() -> None:

@@ -156,11 +156,8 @@ def models_without_weights(module: ModuleType, shortened: Shortened, *, is_emula
                 return original(cls, name, *args, **kwargs)
             except OSError:
                 pass
-        config, dtype, attention = (
-            kwargs.pop("config", None),
-            kwargs.pop("dtype", None) or kwargs.pop("torch_dtype", None),
-            kwargs.pop("attn_implementation", None),
-        )
+        config, attention = kwargs.pop("config", None), kwargs.pop("attn_implementation", None)
+        dtype = kwargs.pop("dtype", None) or kwargs.pop("torch_dtype", None)
         if config is None or isinstance(config, str):
             named = {key: value for key, value in kwargs.items() if key not in (*HUB, "device_map", "low_cpu_mem_usage")}
             config, _ = cls.config_class.from_pretrained(name, return_unused_kwargs=True, **named)
@@ -171,9 +168,8 @@ def models_without_weights(module: ModuleType, shortened: Shortened, *, is_emula
             config._attn_implementation = attention
         with torch.device("meta" if is_emulated else "cpu"):
             model = cls(config)
-        if dtype in (None, "auto") and (
-            dtype or is_at_least(versions()["transformers"], platform_data("assumptions")["loads_published_dtype"])
-        ):
+        loads_published = is_at_least(versions()["transformers"], platform_data("assumptions")["loads_published_dtype"])
+        if dtype == "auto" or (dtype is None and loads_published):
             dtype = config.dtype
         if isinstance(dtype, str):
             dtype = getattr(torch, dtype, None)
@@ -191,8 +187,7 @@ def models_without_weights(module: ModuleType, shortened: Shortened, *, is_emula
 
 
 def reduce_depth(config: Any) -> bool:
-    """Give a configuration at most two layers of each kind; return whether it had more. Widths stay,
-    because code may rely on them."""
+    """Give a configuration at most two layers of each kind; return whether it had more. Widths stay, because code may rely on them."""
     changed = False
     for name in TABLE["depths"]:
         if isinstance(getattr(config, name, None), int) and getattr(config, name) > 2:
@@ -208,8 +203,7 @@ def one_process(module: ModuleType) -> None:
 
 
 def known_configurations(module: ModuleType) -> None:
-    """Have configurations that are not at hand come from mpslint's own table;
-    one line says how to provide any other."""
+    """Have configurations that are not at hand come from mpslint's own table; one line says how to provide any other."""
     config_class: Any = getattr(module, "PreTrainedConfig", None) or module.PretrainedConfig
     original = config_class.get_config_dict.__func__
 
@@ -241,18 +235,13 @@ def one_pass_generation(module: ModuleType, clock: Clock, shortened: Shortened, 
 
     def generate(self: Any, inputs: Any = None, generation_config: Any = None, **kwargs: Any) -> Any:
         shortened.note("generate() was one forward pass over its full length")
-        given = (
-            inputs
-            if inputs is not None
-            else next((kwargs[key] for key in ("input_ids", "input_features") if kwargs.get(key) is not None), None)
-        )
+        given = next((one for one in (inputs, kwargs.get("input_ids"), kwargs.get("input_features")) if one is not None), None)
         batch = given.shape[0] if given is not None else 1
         prompt = given.shape[1] if given is not None and given.dim() == 2 else 1
         limit = generation_limit(self, generation_config, kwargs, prompt)
         if limit > LONGEST_GENERATION:
-            report(
-                "generation", "error", f"generate() may make {limit} tokens for each sample: the cache and the shapes grow with every token"
-            )
+            said = f"generate() may make {limit} tokens for each sample: the cache and the shapes grow with every token"
+            report("generation", "error", said)
         with torch.no_grad():
             return _full_length(self, given, kwargs, batch, min(limit, 2 * LONGEST_GENERATION))
 

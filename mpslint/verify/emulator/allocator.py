@@ -57,7 +57,8 @@ class AllocatorModel:
         else:
             block = self._whole(self._small if is_small else self._large, size)
         self.live += block.size
-        self.peak = max(self.peak, self.driver)
+        if self.driver > self.peak:
+            self.peak = self.driver
         return block
 
     def free(self, block: Block) -> None:

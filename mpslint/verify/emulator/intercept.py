@@ -28,8 +28,7 @@ class Interceptor:
         self._has_ctc = False
 
     def before(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Return the answer to a crossing, NotImplemented for all else.
-        Raises what MPS raises for tensors on two devices."""
+        """Return the answer to a crossing, NotImplemented for all else. Raises what MPS raises for tensors on two devices."""
         first = args[0] if args and isinstance(args[0], torch.Tensor) else None
         if name == "_local_scalar_dense" and first is not None and first.is_meta:
             self.asked()
@@ -78,6 +77,5 @@ class Interceptor:
 
 
 def _is_lengths(value: Any) -> bool:
-    """Return whether a divisor is the target lengths of ctc_loss: it takes them from the CPU,
-    and under a mode divides by them itself."""
+    """Return whether a divisor is the target lengths of ctc_loss: it takes them from the CPU, and under a mode divides by them itself."""
     return isinstance(value, torch.Tensor) and value.device.type == "cpu" and not value.is_floating_point() and value.dim() == 1

@@ -12,13 +12,11 @@ from mpslint.verify.outcome import Retained
 from mpslint.verify.platform import float_keyed_operators, graph_operators, retaining_operators
 
 Call = tuple[Any, tuple[int, ...]]
-"""An operator call as the graph cache sees it: what is fixed about it,
-and its integers (shapes and integer arguments)."""
+"""An operator call as the graph cache sees it: what is fixed about it, and its integers (shapes and integer arguments)."""
 
 
 def describe(name: str, args: Iterable[Any], kwargs: dict[str, Any], *, floats: bool = False) -> Call:
-    """Return a call's fixed part and its integers. Floats are dropped unless asked for: AdamW's step size changes,
-    and is no key on MPS."""
+    """Return a call's fixed part and its integers. Floats are dropped unless asked for: AdamW's step size changes, and is no key on MPS."""
     integers: list[int] = []
     fixed = (name, *(_describe(value, integers, floats) for value in args))
     if kwargs:
@@ -45,8 +43,7 @@ def _describe(value: Any, integers: list[int], floats: bool) -> Any:
 
 @dataclass(slots=True)
 class GraphCache:
-    """The distinct keys seen so far: of all operators, and of those that keep a compiled graph in the Target's
-    torch."""
+    """The distinct keys seen so far: of all operators, and of those that keep a compiled graph in the Target's torch."""
 
     operators: frozenset[str]
     with_floats: frozenset[str] = frozenset()

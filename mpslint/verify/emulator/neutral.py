@@ -15,8 +15,7 @@ NEUTRAL = DATA_DEPENDENT | set(platform_data("emulated")["neutral"])
 
 
 def neutral_number(dtype: torch.dtype) -> float | int | bool:
-    """Return False, 1 or 0.0: a 0.0 is what a GradScaler reads as "no infinity found",
-    a False what a mask reads as "padded"."""
+    """Return False, 1 or 0.0: a 0.0 is what a GradScaler reads as "no infinity found", a False what a mask reads as "padded"."""
     if dtype is torch.bool:
         return False
     return 0.0 if dtype.is_floating_point or dtype.is_complex else 1
@@ -44,8 +43,7 @@ def to_host(tensor: torch.Tensor, dtype: torch.dtype | None = None) -> torch.Ten
 
 
 def _ctc(log_probabilities: torch.Tensor, targets: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return the loss of each sample, and the table of alphas that its backward needs;
-    torch has no such kernel for meta tensors."""
+    """Return the loss of each sample, and the table of alphas that its backward needs; torch has no such kernel for meta tensors."""
     steps, batch = log_probabilities.shape[0], log_probabilities.shape[1]
     longest = targets.shape[1] if targets.dim() == 2 else -(-targets.shape[0] // batch)
     loss = log_probabilities.new_empty((batch,))

@@ -31,8 +31,7 @@ def op_name(func: Any) -> str:
 
 
 def is_view(func: Any) -> bool:
-    """Return whether an operator only looks at its input in another way, or makes memory without a value:
-    no kernel runs."""
+    """Return whether an operator only looks at its input in another way, or makes memory without a value: no kernel runs."""
     returned = func._schema.returns
     alias = returned[0].alias_info if returned else None
     return (alias is not None and not alias.is_write) or func._schema.name in ("aten::empty", "aten::empty_like", "aten::_unsafe_view")
@@ -73,7 +72,7 @@ class Watch(TorchDispatchMode):
             if is_view(func):
                 self._views.add(name)
         out = self.answer(name, func, args, kwargs)
-        if self.meter is not None and name not in self._views and self.touches_any(args, out):
+        if self.meter is not None and self.meter.weight and name not in self._views and self.touches_any(args, out):
             self.meter.see(func, name, args, kwargs, out)
         made = [item for item in (out if isinstance(out, (list, tuple)) else (out,)) if isinstance(item, torch.Tensor)]
         made = [tensor for tensor in made if self.is_emulated(tensor)]
