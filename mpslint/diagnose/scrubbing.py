@@ -1,17 +1,19 @@
 """Take out of a text what nobody else should read: secrets, names in paths, addresses.
 
-How secrets look is in rules/platform/secrets.yaml.
+How these look is in rules/platform/secrets.yaml.
 """
 
 from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from mpslint.core.knowledge import platform_data
-from mpslint.diagnose.whereabouts import WHO_AND_WHERE, Scrubber
+
+Scrubber = tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]
+"""What is found, and what is written in its place."""
 
 _SHORT_NAME = 6
 """A name shorter than this, such as `al`, is taken out only where a path or an assignment holds it alone."""
@@ -39,7 +41,18 @@ def scrub(text: str, names: tuple[str, ...] = (), home: str = "") -> str:
 @functools.lru_cache(maxsize=1)
 def _scrubbers() -> tuple[Scrubber, ...]:
     known = platform_data("secrets")
-    return (*_by_form(known), *_by_name(known), *_by_program(known["programs"]), *_of_persons(known), *WHO_AND_WHERE)
+    return (*_by_form(known), *_by_name(known), *_by_program(known["programs"]), *_of_persons(known), *_of_places(known["places"]))
+
+
+def _of_places(known: list[tuple[str, str]]) -> Iterator[Scrubber]:
+    """Yield what takes out who and where somebody is by its form; what a pattern calls `kept` stays."""
+    for find, put in known:
+        pattern = re.compile(find)
+        yield pattern, functools.partial(_unless_kept, put) if "kept" in pattern.groupindex else put
+
+
+def _unless_kept(put: str, match: re.Match[str]) -> str:
+    return match["kept"] or put
 
 
 def _by_form(known: dict[str, Any]) -> tuple[Scrubber, ...]:

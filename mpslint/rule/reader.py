@@ -1,55 +1,8 @@
 """Reads rule files, and says exactly what is wrong with one.
 
-The vocabulary of `when` and `unless` is closed. Each condition is a mapping with one subject and its comparisons:
-
-    {setting: precision.mixed, is: fp16}              a canonical setting of a run
-    {setting: evaluation.metrics, is: true, of: trainer, or_calls: [predict]}   or a method of the run's Trainer is called
-    {setting: precision.weights, is: float16, options: {elsewhere: true}}   or another place of the program says it, too
-    {product: [batch.train, length.source], at_least: 16384}
-    {ratio: [batch.eval, batch.train], above: 1}
-    {call: torch.cuda.amp.autocast}                   a call, by qualified name (`*` is any part)
-    {method: cuda, arguments: {device: {is: 0}}}      a method, whatever the object's type
-    {method: [evaluate], of: trainer, before: train}  a method of what a call in this role made, which calls the other one later
-    {environment: PYTORCH_MPS_FOO}                    an environment variable that is set
-    {handler: torch.cuda.OutOfMemoryError}            an `except` clause
-    {import: xformers}                                an import
-    {role: trainer}  {trains: true}                   about the whole file
-    {uses: [mps, "*gpu*"]}                           a name, an attribute, an argument, or a text that the code has
-    {asks: torch.backends.mps.is_available}           a conditional of the program is decided by the answer
-    {trained: true}                                   a Trainer or an optimizer gets the model whose weights have the dtype of the setting
-    {chooses_device: true}                            a Trainer or the like of the file moves the model to the Mac's GPU by itself
-    {chip: [m1, m2]}                                  which Mac the Target is
-    {import: lightning, options: {later: true}}       below the place that the first of `when` finds
-    {certain: false}                                  it may well be that the program never reaches the place
-    {program: true}                                   it is started by itself, not imported
-    {runs_on: mps}                                    something of the file is put there, a Trainer does it, or a parameter `device`
-                                                      of a function that nothing reaches may be it
-    {check: retained_graph}                           a Python check in `mpslint/checks/`
-    {suppression: unused}                             a comment that silences nothing, judged after all other rules
-
-All conditions of `when` must hold, and none of `unless`; the first of `when` is where the finding is placed. `at: origin` places it
-where the value was decided instead (`device = "cuda"` rather than each `.to(device)`), `once: true` reports the first place of a file
-only, `once: run` the first one of all files of a check, `once: plan` the first one of a training run, which names the others, and
-`unless_guarded` names topics of `rules/topics.yaml`: a place under an undecided test about one of them is left alone.
-`unless_in_run` is a condition: a run in which it holds of a place takes back what the file by itself gives there.
-`certain: true` leaves alone every place that the file may well never reach: under an undecided test, in a `try`
-that catches, in a function that nothing calls; with `certain: [ImportError]` a `try` has to catch that. With `certain: called` an undecided
-test counts only where its other way makes the same kind of object without the setting.
-`by_default: true` leaves alone the places that options lead past unless one of them is set.
-A file that needs a package which no Mac runs (`imports` of `rules/platform/elsewhere.yaml`) is asked only about rules with `everywhere:
-true`. `beside_others: true` reports the rule only in a file in which another rule finds something, so that a file is not reported for it
-alone. `on_request: true` asks the rule only where `select` names it. `any_machine: true` puts its findings behind those about a Mac, of the
-same severity. `worsens: true` keeps other rules' fixes from leading to what it finds, as an error would. `as_one: true` fixes all
-places of a run, or none: half a fix would break it. `terse: true` leaves `why` to `mpslint explain`.
-`leads_to: 'Once this is fixed ({id}): {message}'` also reports, as notes in these words, what goes wrong only after the fix.
-`tried: true` makes the fix in memory before it's called safe; a fix that leads to an error is advice.
-
-An outcome and a fix may have a `when` and an `unless` of their own: the first one whose versions and conditions hold counts. A value that
-may be several things passes a comparison only if all of them do; `may_be` asks whether one of them is equal.
-
-`{behaviour: precision.trainer.fp16}` among the outcomes stands for the outcomes of `rules/platform/behaviours/`: raises and wrong are
-errors, ignored is a warning, what works is no outcome. `does` takes some of them only, `message` says more around `{text}`.
-"""
+The vocabulary of `when` and `unless` is closed; docs/rules.md says what each word means. All conditions of `when` must hold, and none of
+`unless`; the first of `when` is where the finding is placed. An outcome and a fix may have a `when` and an `unless` of their own: the first
+one whose versions and conditions hold counts."""
 
 from __future__ import annotations
 

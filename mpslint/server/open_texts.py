@@ -14,17 +14,9 @@ from mpslint.source.document import Kind
 from mpslint.source.reader import kind_of
 
 LANGUAGES = {
-    "python": Kind.PYTHON,
-    "shellscript": Kind.SHELL,
-    "sh": Kind.SHELL,
-    "bash": Kind.SHELL,
-    "zsh": Kind.SHELL,
-    "dotenv": Kind.ENV,
-    "yaml": Kind.YAML,
-    "json": Kind.JSON,
-    "dockerfile": Kind.DOCKERFILE,
-    "makefile": Kind.MAKEFILE,
-    "make": Kind.MAKEFILE,
+    **{"python": Kind.PYTHON, "dotenv": Kind.ENV, "yaml": Kind.YAML, "json": Kind.JSON, "dockerfile": Kind.DOCKERFILE},
+    **dict.fromkeys(("shellscript", "sh", "bash", "zsh"), Kind.SHELL),
+    **dict.fromkeys(("makefile", "make"), Kind.MAKEFILE),
 }
 """How editors call what mpslint reads."""
 INSTALLED = ("/site-packages/", "/dist-packages/")

@@ -36,19 +36,9 @@ from mpslint.settings.setting import ENVIRONMENT, Setting
 
 DEVICE_TYPES = frozenset(["cpu", "cuda", "mps", "xpu", "hpu", "npu", "mlu", "tpu", "xla", "meta", "ipu", "vulkan", "privateuseone"])
 DTYPES = {
-    "half": "float16",
-    "float": "float32",
-    "double": "float64",
-    "float16": "float16",
-    "float32": "float32",
-    "float64": "float64",
-    "bfloat16": "bfloat16",
-    "fp16": "float16",
-    "bf16": "bfloat16",
-    "fp32": "float32",
-    "float8_e4m3fn": "float8",
-    "float8_e5m2": "float8",
-    "auto": "auto",
+    **{name: name for name in ("float16", "float32", "float64", "bfloat16", "auto")},
+    **{"half": "float16", "float": "float32", "double": "float64", "fp16": "float16", "bf16": "bfloat16", "fp32": "float32"},
+    **dict.fromkeys(("float8_e4m3fn", "float8_e5m2"), "float8"),
 }
 GPU = re.compile(r"cuda(:\d+)?|(cuda:)?\d+(,(cuda:)?\d+)*")
 """One or several GPUs of CUDA, by name or by number."""

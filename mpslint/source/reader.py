@@ -14,19 +14,11 @@ from mpslint.source.called_magics import SIGN
 from mpslint.source.document import Document, Kind, without_surrogates
 
 _SUFFIXES = {
-    ".py": Kind.PYTHON,
-    ".pyw": Kind.PYTHON,
-    ".ipynb": Kind.NOTEBOOK,
-    ".qmd": Kind.NOTEBOOK,
-    ".sh": Kind.SHELL,
-    ".bash": Kind.SHELL,
-    ".zsh": Kind.SHELL,
-    ".env": Kind.ENV,
-    ".yaml": Kind.YAML,
-    ".yml": Kind.YAML,
-    ".json": Kind.JSON,
-    ".dockerfile": Kind.DOCKERFILE,
-    ".mk": Kind.MAKEFILE,
+    **dict.fromkeys((".py", ".pyw"), Kind.PYTHON),
+    **dict.fromkeys((".ipynb", ".qmd"), Kind.NOTEBOOK),
+    **dict.fromkeys((".sh", ".bash", ".zsh"), Kind.SHELL),
+    **dict.fromkeys((".yaml", ".yml"), Kind.YAML),
+    **{".env": Kind.ENV, ".json": Kind.JSON, ".dockerfile": Kind.DOCKERFILE, ".mk": Kind.MAKEFILE},
 }
 _MAKEFILES = ("makefile", "gnumakefile")
 OF_RUNS = (".py", ".ipynb", ".yaml", ".yml", ".json", ".sh", ".bash", ".zsh", ".mk", "akefile")

@@ -124,22 +124,11 @@ def fits(name: str, patterns: frozenset[str]) -> bool:
     return any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
 
 
+_SIZES = {"uint": (1, (8, 16, 32, 64)), "int": (1, (8, 16, 32, 64)), "float": (2, (16, 32, 64)), "complex": (3, (64, 128))}
 DTYPES: Mapping[str, tuple[int, int]] = {
     "bool": (0, 1),
-    "uint8": (1, 8),
-    "int8": (1, 8),
-    "uint16": (1, 16),
-    "int16": (1, 16),
-    "uint32": (1, 32),
-    "int32": (1, 32),
-    "uint64": (1, 64),
-    "int64": (1, 64),
-    "float16": (2, 16),
     "bfloat16": (2, 16),
-    "float32": (2, 32),
-    "float64": (2, 64),
-    "complex64": (3, 64),
-    "complex128": (3, 128),
+    **{f"{name}{bits}": (category, bits) for name, (category, sizes) in _SIZES.items() for bits in sizes},
 }
 """The category of each dtype (truth, whole, real, complex numbers), and its bits."""
 
