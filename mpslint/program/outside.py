@@ -14,6 +14,7 @@ from mpslint.facts.values import (
     Known,
     Mapping,
     Symbol,
+    Unknown,
     Value,
     alternatives_of,
     is_weak,
@@ -42,7 +43,7 @@ WRITING = {"__setattr__": "builtins.object.__setattr__", "__delattr__": "builtin
 
 def call_outside(m: Walker, callee: Value, receiver: Value | None, arguments: CallArguments, node: ast.Call) -> Value:
     """Record a call of something outside the program, and return the object it makes."""
-    _change_given(m, callee, receiver, arguments)
+    _change_given(m, callee, receiver, arguments, node)
     method = node.func.attr if isinstance(node.func, ast.Attribute) and not m.is_known_module(receiver) else ""
     names: tuple[str, ...] = ()
     if method in WRITING and isinstance(receiver, Instance):  # `super().__setattr__(name, value)`
@@ -101,10 +102,14 @@ def call_outside(m: Walker, callee: Value, receiver: Value | None, arguments: Ca
     return result if about is None else about
 
 
-def _change_given(m: Walker, callee: Value, receiver: Value | None, arguments: CallArguments) -> None:
-    """Forget what a call of something outside may change of what it is given, and keep in mind what an object is handed."""
+def _change_given(m: Walker, callee: Value, receiver: Value | None, arguments: CallArguments, node: ast.Call) -> None:
+    """Forget what a call of something outside may change of what it is given, and keep in mind what an object is handed.
+
+    A name that is forgotten (`operator`) may still stand for the module: there the last word decides.
+    """
     changing = callee.name if isinstance(callee, Symbol) else f"{callee.name}.__call__" if isinstance(callee, Instance) else ""
-    if changing in m.platform.changers:
+    word = getattr(node.func, "attr", getattr(node.func, "id", "")) if isinstance(callee, Unknown) else None
+    if changing in m.platform.changers or word in (one.rpartition(".")[2] for one in m.platform.changers):
         for one in parts_of(arguments.first() or UNKNOWN):
             if isinstance(one, (Items, Mapping)):
                 m.store.forget(one, CONTENT)
