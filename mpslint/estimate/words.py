@@ -17,7 +17,7 @@ def forecast_cells(forecast: Forecast) -> list[list[str]]:
     has_tokens = any(row.tokens_per_second for row in forecast.rows)
     cells = [["Mac", "fits", "a step (range)", "samples/s", *(["tokens/s"] if has_tokens else []), "bound by"]]
     for row in forecast.rows:
-        rates = [rate(row.samples_per_second), *([rate(row.tokens_per_second)] if has_tokens else [])]
+        rates = [rates_of(row, one) for one in (row.samples_per_second, *([row.tokens_per_second] if has_tokens else []))]
         cells.append([row.mac, _FITS[row.fits], ranged(row.step), *rates, bound_by(row)])
     return cells
 
@@ -63,9 +63,10 @@ def duration(seconds: float) -> str:
     return f"{_digits(seconds / 86400)} days"
 
 
-def rate(value: float) -> str:
-    """Return a rate a second with two digits that mean something; nothing where there is none."""
-    return _digits(value) if value else ""
+def rates_of(row: MacTime, rate: float) -> str:
+    """Return from where to where a rate a second lies, `7.1 to 19`, with digits that mean something; nothing where there is none."""
+    slow, fast = (rate * row.step.seconds / one for one in (row.step.high, row.step.low)) if row.step is not None else (0.0, 0.0)
+    return f"{_digits(slow)} to {_digits(fast)}" if slow else ""
 
 
 def bound_by(row: MacTime) -> str:

@@ -13,7 +13,7 @@ from mpslint.estimate.constants import compiling, made_of, spreads
 from mpslint.estimate.forecast import forecast
 from mpslint.estimate.step import Operators, StepWork
 from mpslint.estimate.timing import LAUNCHES, step_time
-from mpslint.estimate.words import forecast_notes
+from mpslint.estimate.words import forecast_notes, rates_of
 
 MATMUL = Operators("matmul", "matmul", "float32", 1e12, 1e9, 3)
 SMALL = Operators("elementwise", "memory", "float32", 0, 4096, 3000)
@@ -72,6 +72,18 @@ def test_a_run_that_does_not_fit_has_no_time() -> None:
     assert large.fits == "yes"
     assert large.step is not None
     assert large.samples_per_second == pytest.approx(16 / large.step.seconds)
+
+
+def test_rates_are_ranges_as_steps_are() -> None:
+    """The slowest step gives the lowest rate; what swaps has none."""
+    macs = tuple(ChipAndMemory(named_chips("M4")[1], size) for size in (16, 32))
+    small, large = forecast(work(MATMUL), 15 * 2**30, macs, {}).rows
+    assert large.step is not None
+    slow, fast = (float(word) for word in rates_of(large, large.samples_per_second).split(" to "))
+
+    assert rates_of(small, small.samples_per_second) == ""
+    assert slow == pytest.approx(16 / large.step.high, rel=0.06)
+    assert fast == pytest.approx(16 / large.step.low, rel=0.06)
 
 
 def test_a_constant_that_is_missing_is_named() -> None:
