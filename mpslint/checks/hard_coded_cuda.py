@@ -250,7 +250,7 @@ def rewrite(match: Match, evidence: Evidence) -> WrittenSetting | None:
 
     Where several places of a program say CUDA, the choice is made once and has a name.
     """
-    if match.values.get("left"):
+    if match.values.get("left") or _is_of_storage(match.node, evidence):
         return None  # an option means CUDA, and what else it turns on isn't known; or the run goes on without it
     text = evidence.document.text[match.span.start : match.span.end]
     parent = evidence.parents.get(match.node) if match.node is not None else None
@@ -281,6 +281,13 @@ def rewrite(match: Match, evidence: Evidence) -> WrittenSetting | None:
     if named is not None and named.edits:
         return WrittenSetting((Edit(match.span, new), *named.edits), f"{shown}, with {named.name} = {choice}")
     return WrittenSetting((Edit(match.span, new),), shown)
+
+
+def _is_of_storage(node: ast.AST | None, evidence: Evidence) -> bool:
+    """Return whether a place is in a function that a load calls with each storage: one has `.cuda()`, but no `.to("mps")`."""
+    function = evidence.above(node, (ast.Lambda,)) if node is not None else None
+    taker = evidence.above(function, (ast.Call,)) if function is not None else None
+    return taker is not None and any(one.call.node is taker for one in evidence.file_plans.matched if one.pattern.role == "load")
 
 
 def _moved_before(match: Match, new: str, evidence: Evidence) -> Span | None:

@@ -122,7 +122,8 @@ def _as_methods(entry: KnownCall, evidence: Evidence) -> Iterator[Match]:
         return
     for name in entry.condition.names:
         method = name.rpartition(".")[2]
-        is_method = f"{load_kinds().tensor}.{method}" in load_signatures()  # tensors have this function as a method too
+        # A function of torch that tensors have as a method too; `torch_scatter.scatter` and `torch.sparse.mm` are other ones.
+        is_method = {name, f"{load_kinds().tensor}.{method}"} <= load_signatures().keys()
         for call in evidence.calls_of_method.get(method, ()) if is_method else ():
             if call.receiver is not None and _is_gpu_tensor(call.receiver):
                 written = ast.unparse(call.node.func)

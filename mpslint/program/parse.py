@@ -190,8 +190,9 @@ def _unread(document: Document, span: Span, error: BaseException) -> Unread:
     if not isinstance(error, SyntaxError):
         reason = f"does not parse: {error}" if isinstance(error, ValueError) else "too deeply nested to be parsed"
         return Unread(Span(span.start, span.start), reason)
-    # The parser's own `on line 442` counts through all cells.
-    in_cell = _LINE_NAMED.sub(lambda named: f"on line {document.place(document.line_starts[int(named[1]) - 1]).line}", error.msg)
+    # The parser's own `on line 442` counts through all cells; in a run it counts the lines of the files before this one, too.
+    starts = document.line_starts
+    in_cell = _LINE_NAMED.sub(lambda named: f"on line {document.place(starts[min(int(named[1]), len(starts)) - 1]).line}", error.msg)
     if not error.lineno:
         return Unread(Span(span.start, span.start), f"does not parse: {in_cell}")
     line = min(error.lineno, len(document.line_starts))

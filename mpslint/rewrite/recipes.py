@@ -235,7 +235,9 @@ def _statement_parts(recipe: FixRecipe, match: Match, evidence: Evidence) -> lis
     """Return the lines that a recipe puts before the statements of other calls of the run."""
     parts: list[WrittenSetting] = []
     for role, template in recipe.statement.items():
-        call = next(iter(match.plan.calls.get(role, ())), None) if match.plan is not None else None
+        calls = match.plan.calls.get(role, ()) if match.plan is not None else ()
+        own = (one for one in calls if match.setting is not None and one is match.setting.call)
+        call = next(own, next(iter(calls), None))
         found = _statement_at(evidence.parsed.body, evidence.span_of(call.node), evidence) if call is not None else None
         if call is None or found is None:
             return None

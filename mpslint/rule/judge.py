@@ -18,7 +18,7 @@ from mpslint.facts.values import Call, Context, Known
 from mpslint.rule.check import check_module
 from mpslint.rule.comparisons import call_holds, combined, compare_all, fits_any, setting_holds
 from mpslint.rule.events import call_of, events_for
-from mpslint.rule.guards import is_caught_beside, is_certain, is_guarded, on_every_way
+from mpslint.rule.guards import is_caught_beside, is_guarded, on_every_way
 from mpslint.rule.rule import Condition, Rule
 from mpslint.rule.trained import is_trained_as
 from mpslint.rule.ways import is_reached, makes_another
@@ -334,7 +334,8 @@ def _holds(condition: Condition, match: Match, evidence: Evidence) -> bool:
     if subject == "runs_on":
         return any(evidence.runs_on(name) for name in condition.names)
     if subject == "certain":
-        return is_certain(match.context) is (condition.names[0].lower() == "true")
+        is_sure = match.context is None or (match.context.called and not match.context.guards)  # a default is no answer
+        return is_sure is (condition.names[0].lower() == "true")
     if subject == "uses":
         names = evidence.around(match.span).names_used
         return any(name in names or fnmatch.filter(names, name) for name in condition.names)

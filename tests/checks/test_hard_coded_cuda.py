@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+import torch
 
 import mpslint
 from mpslint.engine import check
@@ -144,3 +145,12 @@ def test_fixes_that_share_a_name_are_made_together() -> None:
     text = LOST.format(put=".cuda()", head=CAUGHT[0], handler=CAUGHT[1], first="pass")
 
     assert ".cuda()" not in mpslint.fix(text, select=["MPS501"]).text
+
+
+def test_a_storage_has_no_to_with_a_device() -> None:
+    """`storage.to("mps")` raises TypeError on every machine; `torch.load` calls the function with each storage."""
+    text = "import torch\nstate = torch.load('a.pt', map_location=lambda storage, place: storage.cuda(0))\nnet = torch.nn.Linear(2, 2).cuda()\n"
+    with pytest.raises(TypeError, match="positional"):
+        torch.zeros(2).untyped_storage().to("cpu")
+
+    assert "storage.cuda(0)" in mpslint.fix(text, select=["MPS501"]).text

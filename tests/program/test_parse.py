@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from mpslint.cli.check import command
 from mpslint.engine import check
 from mpslint.rule.loading import load_rules
 from mpslint.source.reader import read
@@ -50,3 +53,11 @@ def test_the_line_that_the_parser_names_is_one_of_its_cell() -> None:
     document = read("train.ipynb", notebook(*cells))
 
     assert [one.reason.rpartition(" on ")[2] for one in check(document, default_target(), load_rules()).unread] == ["line 2"]
+
+
+def test_a_file_of_a_run_that_ends_with_a_def(tmp_path: Path) -> None:
+    """The line that the parser names is one of all files together, of which this one has fewer."""
+    (tmp_path / "train.py").write_text("import helper\n")
+    (tmp_path / "helper.py").write_text("def f(x):\n")
+
+    assert "mistake" not in CliRunner().invoke(command, [str(tmp_path / "train.py")]).output
