@@ -401,7 +401,7 @@ def _delete_item(m: Walker, receiver: Value, index: Value, target: ast.expr) -> 
     else:
         may_raise(m)
         if isinstance(receiver, Instance) and receiver.name == executed.NAMES:
-            executed.forget_names(m, receiver.slots)
+            executed.forget_names(m, receiver.slots, may_go=True)
         implicit.called(m, [receiver], frozenset({"__delitem__"}))
         effects.change_given(m, receiver, "")
         if isinstance(receiver, Unknown):

@@ -23,7 +23,10 @@ def execute_file(m: Walker, node: ast.Call) -> Value:
     written = [one.value for one in walk(node) if isinstance(one, ast.Constant) and str(one.value).endswith(ENDING)]
     body = m.project.body(m, str(written[0])) if m.project is not None and len(written) == 1 else None
     if body is None:
-        _forget(m)
+        is_read = any(isinstance(one, ast.Call) and one is not node for one in walk(node))  # a file (`open(name).read()`) sets names
+        if not is_read:
+            evaluate_text(m)
+        _forget(m, may_go=not is_read)
     else:
         m.execute_block(m, body)
         names = {one.id for statement in body for one in walk(statement) if isinstance(one, ast.Name)}
@@ -52,17 +55,17 @@ def evaluate_text(m: Walker) -> None:
     effects.not_followed(m, [*m.frame.slots.values(), *m.root.slots.values()], does_all=True)
 
 
-def _forget(m: Walker) -> None:
-    evaluate_text(m)
+def _forget(m: Walker, may_go: bool = False) -> None:
     for slots in {id(one): one for one in (m.frame.slots, m.root.slots)}.values():
-        forget_names(m, slots)
+        forget_names(m, slots, may_go)
 
 
-def forget_names(m: Walker, slots: Slots) -> None:
-    """Any of some names may be given another value, or be gone."""
+def forget_names(m: Walker, slots: Slots, may_go: bool = False) -> None:
+    """Any of some names may be given another value, or be gone where they `may_go`."""
     for name in list(slots):
         _forget_name(m, slots, name)
-        m.store.unsure.add((id(slots), name))
+        if may_go:
+            m.store.unsure.add((id(slots), name))
 
 
 def _forget_name(m: Walker, slots: Slots, name: str) -> None:

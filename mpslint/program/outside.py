@@ -50,7 +50,7 @@ def call_outside(m: Walker, callee: Value, receiver: Value | None, arguments: Ca
         return m.calls.call_with(m, Symbol(WRITING[method]), [receiver, *arguments.given], node)
     if method in CHANGING and isinstance(receiver, Instance) and receiver.name == executed.NAMES:
         m.store.lose((dict(enumerate((*arguments.all, *arguments.unpacked))), True))
-        executed.forget_names(m, receiver.slots)
+        executed.forget_names(m, receiver.slots, method not in ("update", "setdefault"))
         return Known(None, node) if method == "update" else UNKNOWN
     if isinstance(callee, Symbol):
         names = (callee.name,)

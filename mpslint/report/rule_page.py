@@ -8,20 +8,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mpslint.core.finding import Safety, Severity
+from mpslint.core.knowledge import platform_data
 from mpslint.core.links import rule_url
 from mpslint.rule.rule import Example, FixRecipe, Outcome, Rule
 
-FAMILIES = {
-    "1": "Precision",
-    "2": "Memory and batch",
-    "3": "Shapes and padding",
-    "4": "Evaluation and generation",
-    "5": "Device and CUDA-only code",
-    "6": "Data loading",
-    "7": "Environment",
-    "8": "Silently wrong results",
-    "9": "Operators and API names",
-}
+
+def families() -> Mapping[str, str]:
+    """Return what the families of rules are about, by the first digit of their ids."""
+    found: Mapping[str, str] = platform_data("rule_pages")["families"]
+    return found
 
 
 def worst_of(rule: Rule) -> Severity:
@@ -36,7 +31,7 @@ def outcome_versions(rule: Rule, outcome: Outcome) -> str:
 
 def in_general(message: str) -> str:
     """Return a message without what is filled in for a file: `accelerate {accelerate}` is just accelerate, `{length__bound}` is LENGTH."""
-    for hole, word in _WORDS.items():
+    for hole, word in platform_data("rule_pages")["holes"].items():
         message = message.replace(f"{{{hole}}}", word)
     message = re.sub(r"\bPyTorch \{torch\}", "PyTorch", message)
     message = re.sub(r"(?i) (?:with|in) ([\w-]+) \{\1\}( \w)?", lambda found: _joined(message[: found.start()], found[2] or ""), message)
@@ -44,18 +39,6 @@ def in_general(message: str) -> str:
     message = re.sub(r"(?i)\{(?:\w*_)?(\w+)\} (?=\1\b)", "N ", message)  # `{embedding__mib} MiB` is N MiB
     kinds = Counter(hole.partition("__")[0] for hole in dict.fromkeys(re.findall(r"\{(\w+)\}", message)))
     return re.sub(r"\{(\w+)\}", lambda hole: _placeholder(hole[1], kinds), message)
-
-
-_WORDS = {
-    "written": "CODE",
-    "what": "DETAILS",
-    "use": "ANOTHER",
-    "called": "CALL",
-    "who": "CALL",
-    "model__active_dropout": "DROPOUT",
-    "model__lora_dropout": "DROPOUT",
-}
-"""What stands for holes whose names say nothing by themselves."""
 
 
 def _joined(before: str, after: str) -> str:
@@ -141,7 +124,7 @@ def _fenced(code: str) -> str:
 def rules_markdown(rules: Sequence[Rule]) -> str:
     """Return the index of the rules as Markdown."""
     lines = ["# Rules", "", "Generated from the rule files by `mpslint rules --format markdown`; `mpslint explain ID` shows one whole.", ""]
-    for digit, title in FAMILIES.items():
+    for digit, title in families().items():
         family = [rule for rule in rules if rule.id[-3] == digit]
         if not family:
             continue

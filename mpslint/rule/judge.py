@@ -14,7 +14,7 @@ from typing import Any
 from mpslint.core.finding import Related, RuleError, Span
 from mpslint.core.record import record
 from mpslint.core.versions import VersionRange
-from mpslint.facts.values import Call, Context, Known
+from mpslint.facts.values import Call, Context, Instance, Known
 from mpslint.rule.check import check_module
 from mpslint.rule.comparisons import call_holds, combined, compare_all, fits_any, setting_holds
 from mpslint.rule.events import call_of, events_for
@@ -337,8 +337,11 @@ def _holds(condition: Condition, match: Match, evidence: Evidence) -> bool:
         is_sure = match.context is None or (match.context.called and not match.context.guards)  # a default is no answer
         return is_sure is (condition.names[0].lower() == "true")
     if subject == "uses":
-        names = evidence.around(match.span).names_used
+        names = ((evidence.whole or evidence) if condition.options.get("in_run") else evidence.around(match.span)).names_used
         return any(name in names or fnmatch.filter(names, name) for name in condition.names)
+    if subject == "method" and condition.options.get("receiver"):
+        made = match.call.receiver.call if match.call is not None and isinstance(match.call.receiver, Instance) else None
+        return made is not None and made.method in condition.names
     if subject == "chip":
         return any(evidence.target.chip.lower().startswith(name.lower()) for name in condition.names)
     if subject == "versions":

@@ -236,16 +236,17 @@ class Evidence:
 
     @functools.cached_property
     def names_used(self) -> frozenset[str]:
-        """The names, attributes, arguments, definitions and texts of the program, and the words of its commands.
+        """The names, attributes, arguments, definitions and texts of the program.
 
-        Beside them are `name.attribute` of a plain name, texts in quotes, and `unpacked name` for `**name.to(device)` in a call.
+        Beside them are `.attribute` of anything and `name.attribute` of a plain name, texts in quotes, `unpacked name` for
+        `**name.to(device)` in a call, and `command word` for a word of a command.
         """
-        found = {str(word.value.value) for one in self.facts.commands for word in one.given if isinstance(word.value, Known)}
+        found = {f"command {word.value.value}" for one in self.facts.commands for word in one.given if isinstance(word.value, Known)}
         for node in (node for statement in self.parsed.body for node in walk(statement)):
             if isinstance(node, ast.keyword) and node.arg is None:
                 found.update(f"unpacked {one.id}" for one in walk(node.value) if isinstance(one, ast.Name))
-            elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-                found.add(f"{node.value.id}.{node.attr}")
+            elif isinstance(node, ast.Attribute):
+                found |= {f".{node.attr}", f"{node.value.id if isinstance(node.value, ast.Name) else ''}.{node.attr}"}
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
                 found |= {node.value, f"'{node.value}'"}
             found.update(value for key in ("id", "attr", "arg", "name", "module") if isinstance(value := getattr(node, key, None), str))

@@ -9,11 +9,11 @@ from mpslint.core.knowledge import platform_data
 from mpslint.facts.values import UNKNOWN, Instance, Items, Known, Value, origin_of
 
 
-def rows_of(value: Value) -> Any:
+def rows_of(value: Value | None) -> Any:
     """Return the number of rows of a data set, as `rules/platform/rows.yaml` says what picks them; UNKNOWN where nothing does."""
     table = platform_data("rows")
-    while isinstance(value, Instance) and value.call is not None and value.call.method in table["keep"] and value.call.receiver is not None:
-        value = value.call.receiver
+    while isinstance(value, Instance) and (value.call is None or value.call.method in table["keep"]) and (value.owner or value.call):
+        value = value.owner if value.call is None else value.call.receiver
     call = value.call if isinstance(value, Instance) else None
     if call is None:
         return UNKNOWN
@@ -25,4 +25,4 @@ def rows_of(value: Value) -> Any:
         split = next((call.keywords.get(key) for name, key in table["load"].items() if name in call.names), None)
         sliced = re.fullmatch(table["slice"], str(split.value.value)) if split is not None and isinstance(split.value, Known) else None
         rows = int(sliced[1]) if sliced else None
-    return UNKNOWN if rows is None else Known(rows, origin_of(value))
+    return UNKNOWN if rows is None else Known(rows, origin_of(call.result or UNKNOWN))

@@ -36,6 +36,8 @@ def step(batch, device="mps:0", *, lora_rank=8):
         "'hf_device_map'",
         "mps:0",
         "accelerator.mixed_precision",
+        ".mixed_precision",
+        ".to",
         "lightning",
         "Trainer",
         "data",
@@ -55,7 +57,7 @@ def test_no_name_of_the_program(name: str) -> None:
 
 def test_the_words_of_a_command_are_names() -> None:
     """`yolo train` trains as `model.train()` does."""
-    assert {"train", "mode=tune"} <= names("yolo detect train data=x\nyolo mode=tune\n", Kind.SHELL)
+    assert {"command train", "command mode=tune"} <= names("yolo detect train data=x\nyolo mode=tune\n", Kind.SHELL)
 
 
 def names(text: str, kind: Kind = Kind.PYTHON) -> frozenset[str]:

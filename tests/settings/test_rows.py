@@ -26,7 +26,8 @@ def rows(data: str) -> object:
         ('rows = load_dataset("x", split="train[:50%]")', None),
         ('rows = load_dataset("x", split="train")', None),
         ('rows = load_dataset("x", split="train").select(range(some))', None),
-        ('rows = load_dataset("x", split="train[:50]").flatten_indices().train_test_split()["train"]', None),
+        ('rows = load_dataset("x", split="train[:50]").filter(wanted).train_test_split()["train"]', 50),
+        ('rows = load_dataset("x", split="train[:50]").flatten_indices()', None),
     ],
 )
 def test_rows(data: str, number: int | None) -> None:
