@@ -108,8 +108,8 @@ def _change_given(m: Walker, callee: Value, receiver: Value | None, arguments: C
     A name that is forgotten (`operator`) may still stand for the module: there the last word decides.
     """
     changing = callee.name if isinstance(callee, Symbol) else f"{callee.name}.__call__" if isinstance(callee, Instance) else ""
-    word = getattr(node.func, "attr", getattr(node.func, "id", "")) if isinstance(callee, Unknown) else None
-    if changing in m.platform.changers or word in (one.rpartition(".")[2] for one in m.platform.changers):
+    word = str(getattr(node.func, "attr", getattr(node.func, "id", ""))) if isinstance(callee, Unknown) else ""
+    if changing in m.platform.changers or word in [one.rpartition(".")[2] for one in m.platform.changers]:
         for one in parts_of(arguments.first() or UNKNOWN):
             if isinstance(one, (Items, Mapping)):
                 m.store.forget(one, CONTENT)
