@@ -30,6 +30,14 @@ def said_of(run: Observed, **state: int) -> list[str]:
     return lines
 
 
+def test_the_rest_of_a_run_is_told_where_its_steps_are_known() -> None:
+    """By the pace so far, two steps a second."""
+    run, watcher = observed([4 * 2**30] * 30), Watcher(print, lambda run, verdict: "")
+    assert " left" not in watcher.status(run)
+    run.planned = 120
+    assert watcher.status(run).startswith("step 30 of 120, 2.00 steps/s, 45 s left")
+
+
 def test_a_plateau_is_calm() -> None:
     """One jump at the beginning, then flat: no warning."""
     assert said_of(observed([2**30] * 5 + [3 * 2**30] * 100)) == []
