@@ -17,6 +17,7 @@ from mpslint.facts.values import (
     Call,
     Context,
     DictEntry,
+    Function,
     Guard,
     Instance,
     Known,
@@ -285,9 +286,9 @@ def rewrite(match: Match, evidence: Evidence) -> WrittenSetting | None:
 
 def _is_of_storage(node: ast.AST | None, evidence: Evidence) -> bool:
     """Return whether a place is in a function that a load calls with each storage: one has `.cuda()`, but no `.to("mps")`."""
-    function = evidence.above(node, (ast.Lambda,)) if node is not None else None
-    taker = evidence.above(function, (ast.Call,)) if function is not None else None
-    return taker is not None and any(one.call.node is taker for one in evidence.file_plans.matched if one.pattern.role == "load")
+    loads = (one.call for one in evidence.file_plans.matched if one.pattern.role == "load")
+    takers = {one.node for call in loads for one in call.given if isinstance(one, Function)}
+    return node is not None and evidence.above(node, (ast.Lambda, ast.FunctionDef)) in takers
 
 
 def _moved_before(match: Match, new: str, evidence: Evidence) -> Span | None:

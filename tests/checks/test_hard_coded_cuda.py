@@ -147,10 +147,19 @@ def test_fixes_that_share_a_name_are_made_together() -> None:
     assert ".cuda()" not in mpslint.fix(text, select=["MPS501"]).text
 
 
-def test_a_storage_has_no_to_with_a_device() -> None:
+@pytest.mark.parametrize(
+    "text",
+    [
+        "state = torch.load('a.pt', map_location=lambda storage, place: storage.cuda(0))",
+        "put = lambda storage, place: storage.cuda(0)\nstate = torch.load('a.pt', map_location=put)",
+        "def put(storage, place):\n    return storage.cuda(0)\n\nstate = torch.load('a.pt', map_location=put)",
+    ],
+    ids=["lambda", "named lambda", "function"],
+)
+def test_a_storage_has_no_to_with_a_device(text: str) -> None:
     """`storage.to("mps")` raises TypeError on every machine; `torch.load` calls the function with each storage."""
-    text = "import torch\nstate = torch.load('a.pt', map_location=lambda storage, place: storage.cuda(0))\nnet = torch.nn.Linear(2, 2).cuda()\n"
     with pytest.raises(TypeError, match="positional"):
         torch.zeros(2).untyped_storage().to("cpu")
 
+    text = f"import torch\n{text}\nnet = torch.nn.Linear(2, 2).cuda()\n"
     assert "storage.cuda(0)" in mpslint.fix(text, select=["MPS501"]).text
