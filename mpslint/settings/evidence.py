@@ -242,7 +242,7 @@ class Evidence:
         `**name.to(device)` in a call, and `command word` for a word of a command.
         """
         found = {f"command {word.value.value}" for one in self.facts.commands for word in one.given if isinstance(word.value, Known)}
-        for node in (node for statement in self.parsed.body for node in walk(statement)):
+        for node in (node for one in self.parsed.files or (self.parsed,) for statement in one.body for node in walk(statement)):
             if isinstance(node, ast.keyword) and node.arg is None:
                 found.update(f"unpacked {one.id}" for one in walk(node.value) if isinstance(one, ast.Name))
             elif isinstance(node, ast.Attribute):

@@ -285,6 +285,18 @@ def test_what_a_run_leaves_alone_is_not_fixed_after_another_fix(tmp_path: Path) 
     assert '"mps"' in (tmp_path / "play.py").read_text()
 
 
+def test_what_another_file_of_the_run_saves_is_its_own(tmp_path: Path) -> None:
+    """A checkpoint that the run saves itself names a device of this machine, whichever file saves it."""
+    (tmp_path / "tools.py").write_text("import torch\n\n\ndef save(model):\n    torch.save(model.state_dict(), 'a.pt')\n")
+    (tmp_path / "train.py").write_text(
+        f"import torch\nfrom tools import save\n\n{CHOICE}model = torch.nn.Linear(2, 2).to(device)\nsave(model)\nmodel.load_state_dict(torch.load('a.pt'))\n"
+    )
+    said = CliRunner().invoke(group, ["check", "--isolated", "--no-cache", "--format", "concise", str(tmp_path)]).output
+
+    assert "MPS503" in said
+    assert "MPS562" not in said
+
+
 def test_a_value_is_reported_from_one_end() -> None:
     """One run reports it where it is written, another where it is used, and each names the other's place: one of the two is enough."""
     written = Finding("MPS101", "fp16", Severity.WARNING, "", Span(10, 14), related=(Related(Span(0, 0), "takes it", "trainer.py", 5),))
