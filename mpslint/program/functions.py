@@ -106,7 +106,7 @@ def keeps_results(m: Walker, function: Function) -> bool:
     found = [one for one in function.decorators if isinstance(one, (Symbol, Instance)) and one.name in m.platform.keepers]
     calls = [one.call for one in found if isinstance(one, Instance) and one.call is not None]
     sizes = [one for call in calls for one in call.given]
-    is_unknown = any(isinstance(one, Unknown) for one in function.decorators)
+    is_unknown = any(isinstance(one, Unknown) or (isinstance(one, Instance) and one.name[:1] == "?") for one in function.decorators)
     if is_unknown or not all(isinstance(one, Known) and (one.value is None or one.value >= MOST_KEPT) for one in sizes):
         m.kept[function.born,] = UNKNOWN
     return is_unknown or bool(found)
