@@ -236,10 +236,9 @@ class Evidence:
 
     @functools.cached_property
     def names_used(self) -> frozenset[str]:
-        """The names, attributes, arguments, definitions and texts of the program.
+        """The names, attributes, arguments, definitions and texts of the program, and words of commands (`command train`).
 
-        Beside them are `.attribute` of anything and `name.attribute` of a plain name, texts in quotes, `unpacked name` for
-        `**name.to(device)` in a call, and `command word` for a word of a command.
+        Beside them: `.attribute`, `name.attribute` of a plain name, texts in quotes, `unpacked name` for `**name.to(device)` in a call.
         """
         found = {f"command {word.value.value}" for one in self.facts.commands for word in one.given if isinstance(word.value, Known)}
         for node in (node for one in self.parsed.files or (self.parsed,) for statement in one.body for node in walk(statement)):

@@ -148,7 +148,8 @@ def _live(trained: Sequence[StepRecord], horizon: int, result: RunResult, bounds
         said = f"grows by {size(longer.slope)} a step{_keeps(result.kept)}: a {bounds.memory_gb} GB Mac is full at about step {full:,}, "
         said += "and how many steps the code takes isn't known"
         return check("inconclusive", said, (*evidence, *_kept(result.kept)), _first_rise(values), _keeper(result.kept))
-    return check("pass", f"flat over {len(values)} steps", evidence)
+    little = f"grows by {size(trend.slope)} a step: only {size(trend.projected)} more over {_steps_of(result, horizon)}"
+    return check("pass", little if trend.slope >= 1 else f"flat over {len(values)} steps", evidence)
 
 
 def _steps_of(result: RunResult, horizon: int) -> str:

@@ -48,6 +48,17 @@ def test_an_even_run_passes() -> None:
     assert decide("run", list(check_run(run(), MACHINE, SPEC, 2000))).status == "pass"
 
 
+def test_growth_that_fills_nothing_is_not_called_flat() -> None:
+    """32 KiB a step are 60 MiB in 2,000 steps: a pass, with the numbers."""
+    said = {
+        leak: next(one for one in check_run(run(leak=leak, settings_steps=2000), MACHINE, SPEC, 2000) if one.name == "live memory")
+        for leak in (0, 2**15)
+    }
+    assert {one.status for one in said.values()} == {"pass"}
+    assert said[0].reason == "flat over 100 steps"
+    assert said[2**15].reason == "grows by 32.0 KiB a step: only 59.4 MiB more over the 2000 steps of the run"
+
+
 def test_what_comes_after_the_last_step_is_no_fault_of_the_run() -> None:
     """More steps are emulated than a short run takes (`max_steps=50`): by then memory is full, but the run has ended."""
     growing = tuple(replace(record, driver=3 * GB + record.step * GB // 10) for record in run(200).steps)
