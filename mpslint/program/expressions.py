@@ -228,9 +228,7 @@ def _compare(m: Walker, node: ast.Compare) -> Value:
     if len(results) == 1:
         return results[0]
     answers = [truth(result) for result in results]
-    if False in answers:
-        return Known(False, node, any(map(is_weak, results)))
-    return UNKNOWN if None in answers else Known(True, node, any(map(is_weak, results)))
+    return UNKNOWN if None in answers else Known(False not in answers, node, any(map(is_weak, results)))  # what isn't known may raise
 
 
 def _conditional(m: Walker, node: ast.IfExp) -> Value:
