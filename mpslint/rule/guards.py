@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable, Iterator
 from typing import TypeAlias
 
 from mpslint.facts.values import Call, Context, Guard, any_guard
+from mpslint.program.platform import load_platform
 from mpslint.program.walk import at_once, bound_by, walk
 from mpslint.rule.one_process import is_of_one_process, of_one_process
 from mpslint.rule.rule import Rule
@@ -77,8 +78,6 @@ HARMLESS_HANDLERS = frozenset(["builtins.KeyboardInterrupt", "builtins.SystemExi
 
 EVERYTHING = frozenset(["", "builtins.BaseException"])
 """What catches whatever is raised, an `except` without an exception among them."""
-SUPPRESSING = frozenset(["contextlib.suppress", "suppress"])
-"""Managers that go on behind their block where it raises: the interpreter walks it as a `try` with handlers."""
 
 
 def is_certain(context: Context | None, raises: Collection[str] = ()) -> bool:
@@ -115,13 +114,12 @@ def tries_around(
 ) -> Iterator[tuple[ast.Try | ast.With | ast.AsyncWith, ast.stmt, ast.AST]]:
     """Yield each `try` with handlers, and each `with` that suppresses, around a node or around the calls that led there, with the statement
     in it and the node."""
+    suppressing = {one.node for name in load_platform().suppressors for one in evidence.calls_of_name.get(name, ())}
     for one in (*(call for call in context.calls if call is not None), node):
         below = one
         while (above := evidence.parents.get(below)) is not None and not isinstance(above, (ast.FunctionDef, ast.AsyncFunctionDef)):
             saves = isinstance(above, ast.Try) and above.handlers
-            suppresses = isinstance(above, (ast.With, ast.AsyncWith)) and SUPPRESSING.intersection(
-                ast.unparse(item.context_expr).partition("(")[0] for item in above.items
-            )
+            suppresses = isinstance(above, (ast.With, ast.AsyncWith)) and any(item.context_expr in suppressing for item in above.items)
             if (saves or suppresses) and below in above.body:  # type: ignore[attr-defined]
                 yield above, below, one  # type: ignore[misc]
             below = above

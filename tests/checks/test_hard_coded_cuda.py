@@ -101,8 +101,8 @@ def test_a_handler_that_goes_on_without_cuda_is_left_alone(text: str) -> None:
 
 
 LOST = """
-import contextlib
-import torch
+import contextlib, torch
+from contextlib import suppress as quiet
 
 net = torch.nn.Linear(4, 2){put}
 def step():
@@ -116,10 +116,11 @@ def step():
 for _ in range(10):
     step()
 """
+QUIET = ("with quiet(Exception):", "")
 SUPPRESSED, CAUGHT = ("with contextlib.suppress(Exception):", ""), ("try:", "except Exception:\n        return 0.0")
 
 
-@pytest.mark.parametrize(("around", "first"), [(SUPPRESSED, "pass"), (CAUGHT, "torch.cuda.set_device(0)")])
+@pytest.mark.parametrize(("around", "first"), [(SUPPRESSED, "pass"), (QUIET, "pass"), (CAUGHT, "torch.cuda.set_device(0)")])
 def test_a_model_moves_alone_by_no_safe_fix(around: tuple[str, str], first: str) -> None:
     """Once the model is moved, the rest would raise where the program catches it, and a run that failed would train nothing."""
     text = LOST.format(put=".cuda()", head=around[0], handler=around[1], first=first)
