@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from mpslint.rule.loops import called_name
+from mpslint.program.walk import called_name
 
 MAKERS = frozenset(
     "zeros ones full empty zeros_like full_like new_zeros new_ones new_full new_empty "

@@ -9,8 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from mpslint.checks._loaders import made_of
 from mpslint.checks._longest import IS_PAD, MAKERS, MEASURES
 from mpslint.facts.values import Class, Value
-from mpslint.program.walk import walk
-from mpslint.rule.loops import called_name
+from mpslint.program.walk import called_name, walk
 
 JOINS = frozenset(["cat", "concat", "concatenate"])
 CUTS_AND_FILLS = frozenset(["fix_length", "pad_or_trim"])

@@ -15,9 +15,8 @@ from mpslint.program.flow import asks_for_main
 from mpslint.program.functions import own_names
 from mpslint.program.platform import load_platform
 from mpslint.program.reach import text_of
-from mpslint.program.walk import walk
+from mpslint.program.walk import called_name, walk
 from mpslint.rule.guards import is_off
-from mpslint.rule.loops import called_name
 from mpslint.settings.evidence import Evidence
 
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)

@@ -10,8 +10,8 @@ from mpslint.core.finding import Span
 from mpslint.core.knowledge import platform_data
 from mpslint.core.versions import VersionRange
 from mpslint.facts.values import Class, Function
+from mpslint.program.walk import called_name
 from mpslint.rule.judge import Match
-from mpslint.rule.loops import called_name
 from mpslint.settings.evidence import Evidence
 
 

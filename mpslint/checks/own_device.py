@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 
 from mpslint.core.finding import Edit
+from mpslint.program.walk import called_name
 from mpslint.rule.judge import Match
-from mpslint.rule.loops import called_name
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.spelling import WrittenSetting
 

@@ -12,9 +12,8 @@ from mpslint.checks._loaders import never_read
 from mpslint.checks._longest import filled_to_longest
 from mpslint.checks._one_length import has_one_length
 from mpslint.facts.values import Bound, Function, Instance, Known, Unknown, Value, alternatives_of
-from mpslint.program.walk import walk
+from mpslint.program.walk import called_name, walk
 from mpslint.rule.judge import Match
-from mpslint.rule.loops import called_name
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.plan import TrainingPlan
 

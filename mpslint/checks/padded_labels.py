@@ -9,9 +9,8 @@ from typing import Any
 
 from mpslint.checks._trainers import trainer_of
 from mpslint.facts.values import Call, FunctionNode, Instance, Symbol
-from mpslint.program.walk import walk
+from mpslint.program.walk import called_name, walk
 from mpslint.rule.judge import Match
-from mpslint.rule.loops import called_name
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.plan import TrainingPlan
 from mpslint.settings.setting import Setting

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from mpslint.facts.values import Call, Known
-from mpslint.program.walk import walk
+from mpslint.program.walk import called_name, walk
 from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.roles import roles_that
@@ -54,8 +54,7 @@ def _in_large_groups(call: Call) -> bool:
 
 def _pads(node: ast.Call) -> bool:
     """Return whether a call is one of a tokenizer, that pads to the longest of its texts."""
-    name = node.func.id if isinstance(node.func, ast.Name) else node.func.attr if isinstance(node.func, ast.Attribute) else ""
-    return name.endswith("tokenizer") and _padding_of(node) in TO_LONGEST
+    return called_name(node).endswith("tokenizer") and _padding_of(node) in TO_LONGEST
 
 
 def _padding_of(node: ast.Call) -> object:

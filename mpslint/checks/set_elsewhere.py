@@ -11,9 +11,8 @@ from typing import Any
 
 from mpslint.checks._uses import is_never_taken
 from mpslint.program.platform import load_platform
-from mpslint.program.walk import walk
+from mpslint.program.walk import called_name, walk
 from mpslint.rule.judge import Match
-from mpslint.rule.loops import called_name
 from mpslint.settings.evidence import Evidence
 
 

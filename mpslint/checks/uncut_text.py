@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from mpslint.program.walk import walk
+from mpslint.program.walk import called_name, walk
 from mpslint.rule.judge import Match
 from mpslint.settings.derived import VARYING
 from mpslint.settings.evidence import Evidence
@@ -42,6 +42,5 @@ def _pads_by_batch(plan: TrainingPlan) -> bool:
 
 def _is_uncut(node: ast.Call) -> bool:
     """Return whether a call is one of a tokenizer, on its text alone."""
-    name = node.func.id if isinstance(node.func, ast.Name) else node.func.attr if isinstance(node.func, ast.Attribute) else ""
     keywords = {keyword.arg for keyword in node.keywords}
-    return name.endswith("tokenizer") and bool(node.args) and None not in keywords and not keywords & BOUNDS
+    return called_name(node).endswith("tokenizer") and bool(node.args) and None not in keywords and not keywords & BOUNDS

@@ -8,7 +8,7 @@ from mpslint.facts.values import Instance, Items, Known, Mapping, Slots, Value, 
 from mpslint.program import effects
 from mpslint.program.machine import Walker
 from mpslint.program.started import as_written
-from mpslint.program.walk import walk
+from mpslint.program.walk import called_name, walk
 
 ENDING = ".py"
 NAMES = "builtins.globals"
@@ -23,7 +23,8 @@ def execute_file(m: Walker, node: ast.Call) -> Value:
     written = [one.value for one in walk(node) if isinstance(one, ast.Constant) and str(one.value).endswith(ENDING)]
     body = m.project.body(m, str(written[0])) if m.project is not None and len(written) == 1 else None
     if body is None:
-        is_read = any(isinstance(one, ast.Call) and one is not node for one in walk(node))  # a file (`open(name).read()`) sets names
+        readers = {name.rpartition(".")[2] for name in (*m.platform.openers, *m.platform.path_openers)}
+        is_read = any(called_name(one) in readers for one in walk(node))  # a file (`open(name).read()`) sets names
         if not is_read:
             evaluate_text(m)
         _forget(m, may_go=not is_read)

@@ -35,6 +35,7 @@ from mpslint.program.called import record_call
 from mpslint.program.machine import Walker
 from mpslint.program.reach import BY_NAME, CHANGING, Reach, extend, written_by
 from mpslint.program.store import CONTENT, parts_of
+from mpslint.program.walk import called_name
 from mpslint.tensors import domain, libraries
 
 WRITING = {"__setattr__": "builtins.object.__setattr__", "__delattr__": "builtins.delattr"}
@@ -108,7 +109,7 @@ def _change_given(m: Walker, callee: Value, receiver: Value | None, arguments: C
     A name that is forgotten (`operator`) may still stand for the module: there the last word decides.
     """
     changing = callee.name if isinstance(callee, Symbol) else f"{callee.name}.__call__" if isinstance(callee, Instance) else ""
-    word = str(getattr(node.func, "attr", getattr(node.func, "id", ""))) if isinstance(callee, Unknown) else ""
+    word = called_name(node) if isinstance(callee, Unknown) else ""
     if changing in m.platform.changers or word in [one.rpartition(".")[2] for one in m.platform.changers]:
         for one in parts_of(arguments.first() or UNKNOWN):
             if isinstance(one, (Items, Mapping)):

@@ -102,7 +102,7 @@ def _guarded(m: Walker, node: Any) -> bool:
                 m.bind(handler.name, UNKNOWN)
             with m.within(in_handler=True):
                 handler_leaves = m.execute_block(m, handler.body)
-            if handler.name:  # it is gone on each way out
+            if handler.name:  # whichever way leads out, Python deletes the name
                 slots = m.home_of(handler.name).slots
                 m.store.delete(slots, handler.name)
                 for target, known in zip(m.exits, ways, strict=True):

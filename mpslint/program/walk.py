@@ -58,6 +58,12 @@ def bound_by(node: ast.AST) -> tuple[str, ...]:
     return (name,) if name else ()
 
 
+def called_name(node: ast.AST) -> str:
+    """Return the last name of what a call calls, or ''."""
+    func = node.func if isinstance(node, ast.Call) else None
+    return func.attr if isinstance(func, ast.Attribute) else func.id if isinstance(func, ast.Name) else ""
+
+
 def at_once(statement: ast.AST) -> Iterator[ast.AST]:
     """Yield the nodes of a statement that run with it: not those in functions and classes."""
     waiting: list[ast.AST] = [statement]

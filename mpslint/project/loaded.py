@@ -260,7 +260,7 @@ class _Composer:
 
 @functools.lru_cache(maxsize=128)
 def _defaults_list(text: str) -> Sequence[ConfigNode]:
-    """Return the same for a text with the word: the runs of a project compose the same files again and again."""
+    """Return the items of the defaults list of a configuration file; the runs of a project ask for it again and again."""
     mapping = first_mapping(text)
     defaults = mapping.entries.get("defaults") if mapping is not None else None
     return defaults.node.items if defaults is not None and isinstance(defaults.node, ConfigSequence) else ()

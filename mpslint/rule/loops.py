@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from mpslint.facts.values import Context, Loop
-from mpslint.program.walk import children
+from mpslint.program.walk import called_name, children
 
 BACKWARD = frozenset({"backward", "manual_backward", "grad"})
 """Methods and functions that work out gradients."""
@@ -29,10 +29,3 @@ def inside(loop: Loop) -> Iterator[ast.AST]:
         if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
             yield node
             stack += children(node)
-
-
-def called_name(node: ast.AST) -> str:
-    """Return the last name of what a call calls, or ''."""
-    if not isinstance(node, ast.Call):
-        return ""
-    return node.func.attr if isinstance(node.func, ast.Attribute) else node.func.id if isinstance(node.func, ast.Name) else ""

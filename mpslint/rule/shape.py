@@ -22,7 +22,7 @@ TEXT = (str,)
 NUMBER = (int, float)
 NAMES = (str, list)
 _TYPES: Mapping[str, tuple[type, ...]] = {
-    **dict.fromkeys("id name title why at severity message safety summary advice reason compute rewrite".split(), TEXT),
+    **dict.fromkeys("id name title why at severity message safety summary advice reason compute rewrite holds".split(), TEXT),
     **dict.fromkeys("replace rename_argument bad good ok file of before is_a leads_to check behaviour versions matches".split(), TEXT),
     **dict.fromkeys("by_default any_machine worsens as_one terse tried on_request remove_argument remove_statement".split(), (bool,)),
     **dict.fromkeys("known_miss unsafe any written missing direct settled trains trained chooses_device program".split(), (bool,)),
@@ -31,7 +31,6 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
     **dict.fromkeys(("at_least", "at_most", "above", "below"), NUMBER),
     **dict.fromkeys(("examples", "sources", "positional", "outside"), (list,)),
     **dict.fromkeys(("options", "target", "set", "argument", "statement", "arguments"), (dict,)),
-    "holds": TEXT,
     "since": (str, int, float),
     "once": (bool, str),
     "certain": (bool, str, list),
