@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.program.test_evaluator import probed
+from tests.program.probes import probed
 
 HEAD = "import accelerate, deepspeed, lightning\na = accelerate.Accelerator()\nf = lightning.Fabric()\n"
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import os
 import re
 import signal
@@ -13,61 +12,8 @@ from pathlib import Path
 import pytest
 
 from mpslint.diagnose import diagnose, log_of_bytes
-from mpslint.report.run_lines import Lines
-from mpslint.run.script import script_of
 from tests import LONG, ROOT, comes_true, runs
-
-STAND_IN = """
-probe = sys.modules["_mpslint_probe"]
-driver = iter(range(2 * 2**30, 2**50, GROWTH))
-probe._device_of = lambda parameters: "mps"
-probe._reader = lambda torch, device: (lambda: (2**30, next(driver)), 8 * 2**30)
-lacking = {"aten::cumsum"}
-
-
-def without_a_device(looks, own_loader=probe._sibling):
-    module = own_loader(looks)
-    module.synchronize, module.lacks_kernel = lambda: None, lacking.__contains__
-    return module
-
-
-probe._sibling = without_a_device
-"""
-SCRIPT = """
-import sys
-import warnings
-import torch
-
-STAND_IN
-weight = torch.nn.Linear(4, 1)
-optimizer = torch.optim.SGD(weight.parameters(), lr=1e-3)
-print("arguments:", sys.argv[1:], sys.stdin.read())
-warnings.warn("The operator 'aten::cumsum' is not currently supported on the MPS backend and will fall back to run on the CPU.")
-for step in range(120):
-    loss = weight(torch.ones(1 + step % 5, 4).cumsum(0)).mean() * (float("nan") if step == 99 else 1.0)
-    loss.backward()
-    optimizer.step()
-    optimizer.zero_grad()
-    if step == 60:
-        with torch.no_grad():
-            weight(torch.ones(9, 4))
-        torch.save([weight, optimizer.state_dict()], "checkpoint.pt")
-assert b"mpslint" not in open("checkpoint.pt", "rb").read()
-END
-"""
-
-
-def run(folder: Path, code: str, *arguments: str, given: str = "") -> subprocess.CompletedProcess[str]:
-    """Run `mpslint run train.py ...` in a folder, with a script that has this code."""
-    (folder / "train.py").write_text(code, encoding="utf-8")
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, "-m", "mpslint", "run", *arguments]
-    return subprocess.run(command, cwd=folder, env=environment, input=given, capture_output=True, text=True, check=False)
-
-
-def script(growth: int, end: str = "") -> str:
-    """Return a training whose stand-in for torch.mps grows by so many bytes a step, and what it does at its end."""
-    return SCRIPT.replace("STAND_IN", STAND_IN.replace("GROWTH", str(growth))).replace("END", end)
+from tests.run.watched import PHASES, SCRIPT, run, script
 
 
 @pytest.fixture(scope="module")
@@ -214,16 +160,6 @@ def test_stop_before_swap_interrupts_behind_a_step(tmp_path: Path) -> None:
     assert "stopping the run (--stop-before-swap)" in done.stderr
 
 
-PHASES = """
-import torch
-
-for phase in range(3):
-    layer = torch.nn.Linear(4, 1)
-    optimizer = torch.optim.AdamW(layer.parameters())
-    for step in range(20):
-        layer(torch.ones(2, 4)).mean().backward()
-        optimizer.step()
-"""
 GAN = """
 import torch
 
@@ -289,143 +225,3 @@ def test_a_dtype_that_is_asked_for_and_missed_is_told(tmp_path: Path) -> None:
 
     assert done.stderr.count(said) == 1
     assert done.stderr.count("is asked for") == 1
-
-
-TRAINER = """
-import time
-import torch
-from types import SimpleNamespace
-
-
-class Trainer:
-    def __init__(self, model):
-        self.model, self.state = model, SimpleNamespace(max_steps=400)
-
-    def train(self):
-        optimizer = torch.optim.AdamW(self.model.parameters())
-        for step in range(30):
-            self.model(torch.ones(2, 8)).mean().backward()
-            optimizer.step()
-            time.sleep(0.05)
-
-
-Trainer(torch.nn.Linear(8, 1)).train()
-torch.ones({}["learning_rate"], 3).to("cuda")
-"""
-
-
-def test_the_steps_of_a_run_and_an_error_of_no_mac_are_told(tmp_path: Path) -> None:
-    """How many steps its trainer means to take; an exception that MPS has no part in, with what check finds in its line."""
-    done = run(tmp_path, TRAINER, "--every", "1", "train.py")
-
-    assert re.search(r"step \d+ of 400,", done.stderr)
-    assert "warning: KeyError isn't an error that mpslint knows from MPS; train.py:20 MPS501: " in done.stderr
-
-
-@pytest.mark.parametrize(
-    ("raised", "name"),
-    [
-        ("type('Boom', (Exception,), {})()", "Boom"),
-        ("type('Deep', (BaseException,), {})()", "Deep"),
-        ("__import__('json').JSONDecodeError('no', '', 0)", "json.decoder.JSONDecodeError"),
-        pytest.param(
-            "ExceptionGroup('two', [ValueError(), KeyError()])",
-            "ExceptionGroup",
-            marks=pytest.mark.skipif(sys.version_info < (3, 11), reason="no groups of exceptions"),
-        ),
-    ],
-)
-def test_an_error_of_any_name_is_named(raised: str, name: str, tmp_path: Path) -> None:
-    """A program's own and Python's, in a script and in `python -c`."""
-    for words in (["train.py"], [sys.executable, "-c", f"raise {raised}"]):
-        done = run(tmp_path, f"raise {raised}", *words)
-
-        assert done.returncode == 1
-        assert f"warning: {name} isn't an error that mpslint knows from MPS\n" in done.stderr
-
-
-def test_a_module_is_run_and_its_file_checked(tmp_path: Path) -> None:
-    """`-m package.module`: the file is found below the folder, and the diagnosis joined with it."""
-    (tmp_path / "project").mkdir()
-    (tmp_path / "project" / "__init__.py").touch()
-    text = "MPS backend out of memory (MPS allocated: 4.20 GiB, other allocations: 43.49 GiB, max allowed: 47.74 GiB)."
-    (tmp_path / "project" / "train.py").write_text(script(2**20, f"raise RuntimeError({text!r})"))
-    done = run(tmp_path, "", "-m", "project.train", "--epochs", "3", given="typed")
-
-    assert script_of(["-m", "project.train"]) is None  # not below this folder
-    assert done.stdout == "arguments: ['--epochs', '3'] typed\n"
-    assert "In project/train.py" in done.stderr
-    assert done.returncode == 1
-
-
-def test_an_own_hook_for_exceptions_hides_none(tmp_path: Path) -> None:
-    """Scripts install rich's, typer's or their own, behind the probe."""
-    hook = "sys.excepthook = lambda *given: print('own words', file=sys.stderr)"
-    done = run(
-        tmp_path,
-        f"import sys\nimport torch.optim\n{hook}\nraise RuntimeError('Placeholder storage has not been allocated on MPS device!')",
-        "train.py",
-    )
-
-    assert "own words" in done.stderr
-    assert "Explained:" in done.stderr
-
-
-def test_a_line_beside_a_progress_bar_wipes_what_is_left_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    """On a terminal; in a pipe it is a plain line."""
-
-    class Terminal(io.StringIO):
-        def isatty(self) -> bool:
-            return True
-
-    monkeypatch.delenv("NO_COLOR", raising=False)
-    monkeypatch.setenv("TERM", "xterm")
-    for stream, begins in ((Terminal(), "\r\x1b[2K"), (io.StringIO(), "mpslint: ")):
-        monkeypatch.setattr(sys, "stderr", stream)
-        Lines().say("step 9, a \x1b[31m name")
-        assert stream.getvalue().startswith(begins)
-        assert stream.getvalue().endswith("\n")
-        assert "\x1b[31m name" not in stream.getvalue()
-
-
-FAILING = """
-import traceback
-import torch
-
-class Model(torch.nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.layer = torch.nn.Linear(4, 1)
-
-    def forward(self, given):
-        return self.layer(given)
-
-model = Model()
-optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
-for step in range(4):
-    try:
-        model(torch.ones(2, 5))  # at each step: there are looks at the second and the third
-    except RuntimeError:
-        traceback.print_exc()
-    model(torch.ones(2, 4)).mean().backward()
-    optimizer.step()
-model(torch.ones(2, 5))
-"""
-
-
-def test_a_traceback_is_the_one_without_mpslint(tmp_path: Path) -> None:
-    """To the letter, whether the script prints it or Python does; no frame of mpslint, nor of what it has torch do."""
-    watched = run(tmp_path, FAILING, "train.py").stderr
-    plain = subprocess.run([sys.executable, "train.py"], cwd=tmp_path, capture_output=True, text=True, check=False).stderr
-
-    assert plain.count("Traceback") == 5
-    assert "".join(line for line in watched.splitlines(keepends=True) if not line.startswith("mpslint: ")) == plain
-
-
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
-def test_a_full_disk_ends_the_watching_not_the_run(tmp_path: Path) -> None:
-    """The table can't be written: one line, and the run's own output and exit code."""
-    done = run(tmp_path, PHASES + "print('trained')\nraise SystemExit(5)\n", "--csv", "/dev/full", "train.py")
-
-    assert (done.returncode, done.stdout) == (5, "trained\n")
-    assert done.stderr.count("the run isn't watched from here on: OSError") == 1

@@ -1,0 +1,1 @@
+"""Tests of the program that refreshes the knowledge from packages."""
