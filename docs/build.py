@@ -19,9 +19,9 @@ from pathlib import Path
 from dialect_pages import write_dialect_pages
 from message_pages import write_message_pages
 
-from mpslint.core.knowledge import rules_folder
+from mpslint.core.knowledge import platform_data, rules_folder
 from mpslint.core.links import HOME
-from mpslint.report.rule_page import families, fix_word, rule_page, worst_of
+from mpslint.report.rule_page import fix_word, rule_page, worst_of
 from mpslint.rule.loading import load_rules
 from mpslint.rule.rule import Rule
 from mpslint.session.schema import configuration_schema
@@ -110,7 +110,7 @@ def _autolinked(text: str) -> str:
 def rules_index(rules: tuple[Rule, ...]) -> str:
     """Return the index of the rules, by family."""
     lines = ["# Rules", "", f"{len(rules)} rules. `mpslint explain ID` prints one in the terminal.", ""]
-    for digit, title in families().items():
+    for digit, title in platform_data("rule_pages")["families"].items():
         family = [rule for rule in rules if rule.id[-3] == digit]
         if family:
             lines += [f"## {digit}xx {title}", "", "| id | name | what | worst | fix |", "| --- | --- | --- | --- | --- |"]

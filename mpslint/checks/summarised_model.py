@@ -40,7 +40,8 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
             continue
         if isinstance(call.receiver, Instance) and id(call.receiver) in moved and call.method not in OF_EVERY_MODULE:
             yield moved.pop(id(call.receiver))
-        for model in (one for one in _given(call) if id(one) in placed):
+        first = call.arguments[0] if call.arguments else call.keywords.get("model")
+        for model in [one for one in alternatives_of(first.value) if id(one) in placed] if first is not None else ():
             related = (Related(evidence.span_of(placed[id(model)].node), "it goes to the Mac's GPU here"),)
             match = Match(evidence.span_of(call.node), {}, call=call, context=call.context, related=related, node=call.node)
             if is_caught(call.context):
@@ -49,12 +50,6 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
                 yield match
             elif call.name in options.get("moves", ()) and _moves(call, options):
                 moved[id(model)] = match
-
-
-def _given(call: Call) -> Iterator[Instance]:
-    """Yield the object that a call is about."""
-    first = call.arguments[0] if call.arguments else call.keywords.get("model")
-    yield from (one for one in alternatives_of(first.value) if isinstance(one, Instance)) if first is not None else ()
 
 
 def _moves(call: Call, options: Mapping[str, Any]) -> bool:

@@ -15,8 +15,6 @@ from typing import Any
 from mpslint.core.finding import ReadError, RuleError
 from mpslint.core.outside import read_text
 
-WORDS = "tuple[str, ...]"
-"""How a field is annotated that is a tuple of words."""
 DEEPEST = 100
 """Levels of a YAML file."""
 _PACKAGE = Path(__file__).parents[1]
@@ -188,6 +186,8 @@ def platform_data(name: str) -> Any:
 
 def given_fields(cls: type, data: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields of a record that a mapping gives, by name: a list as a tuple, and one word as well where words are asked for."""
-    kinds = cls.__annotations__
-    given = {name: [data[name]] if kinds[name] == WORDS and isinstance(data[name], str) else data[name] for name in kinds if name in data}
-    return {name: tuple(value) if isinstance(value, list) else value for name, value in given.items()}
+    given = {name: data[name] for name in cls.__annotations__ if name in data}
+    for name, value in given.items():
+        is_word = isinstance(value, str) and cls.__annotations__[name] == "tuple[str, ...]"
+        given[name] = (value,) if is_word else tuple(value) if isinstance(value, list) else value
+    return given

@@ -34,7 +34,7 @@ from mpslint.program.exits import Raised, is_certain, may_raise
 from mpslint.program.lists import iterated
 from mpslint.program.machine import COMMAND_WORDS, PATCHED, Walker
 from mpslint.program.operators import combine, note_division, own_operator
-from mpslint.program.store import CONTENT
+from mpslint.program.places import CONTENT
 from mpslint.program.walk import walk
 from mpslint.tensors import modules, operations
 

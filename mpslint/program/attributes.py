@@ -35,7 +35,7 @@ from mpslint.program.exits import Raised, may_raise
 from mpslint.program.functions import call_function, keeps_results
 from mpslint.program.machine import COMMAND_WORDS, Walker
 from mpslint.program.operators import is_hashable
-from mpslint.program.store import entries_of
+from mpslint.program.places import entries_of
 from mpslint.tensors import loaders, methods
 from mpslint.tensors.traits import PARTS, PLACE, part_of
 

@@ -26,7 +26,7 @@ from mpslint.program.lists import held_by, holds_still, viewed
 from mpslint.program.lists import iterated as iterated_values
 from mpslint.program.machine import Walker
 from mpslint.program.operators import is_hashable
-from mpslint.program.store import Writes
+from mpslint.program.places import Writes
 from mpslint.tensors import loaders, modules
 from mpslint.tensors.traits import is_kept, part_of
 

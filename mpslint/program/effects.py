@@ -24,8 +24,8 @@ from mpslint.facts.values import (
     weakened,
 )
 from mpslint.program.machine import Walker
+from mpslint.program.places import CONTENT, Writes, parts_of
 from mpslint.program.reach import CHANGING, Reach, extend, names_in, text_of_nodes, written_beside, written_by
-from mpslint.program.store import CONTENT, Writes, parts_of
 from mpslint.program.walk import walk
 
 MOST_HELD = 50

@@ -11,7 +11,8 @@ from mpslint.core.record import record
 from mpslint.facts.events import Certainty, Operand, TensorEvent
 from mpslint.facts.facts import Facts
 from mpslint.facts.values import UNKNOWN, Bound, Class, Context, Function, Instance, Items, Known, Mapping, Value
-from mpslint.program.store import Place, Store, Writes
+from mpslint.program.places import Place, Writes
+from mpslint.program.store import Store
 
 MOST_RAISED = 12
 """Points at which a `try` block may raise that are told apart; beyond, all that it writes is unknown in its handlers."""

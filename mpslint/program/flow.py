@@ -12,7 +12,7 @@ from mpslint.program import choices, implicit
 from mpslint.program.exits import cut, marks
 from mpslint.program.machine import Walker
 from mpslint.program.narrowing import narrowing
-from mpslint.program.store import Writes
+from mpslint.program.places import Writes
 from mpslint.program.walk import walk
 
 ENDS = frozenset({"sys.exit", "os._exit", "builtins.exit", "builtins.quit"})

@@ -34,7 +34,7 @@ from mpslint.program.exits import RAISING, Raised, cut, marks, may_raise
 from mpslint.program.flow import tested
 from mpslint.program.lists import held_by, holds_still, may_fail, viewed
 from mpslint.program.machine import Walker
-from mpslint.program.store import CONTENT, MISSING, Writes, unknown_for, value_at, widened
+from mpslint.program.places import CONTENT, MISSING, Writes, unknown_for, value_at, widened
 from mpslint.program.walk import assigning, children, walk
 from mpslint.tensors.kinds import load_kinds
 from mpslint.tensors.traits import DTYPE, PLACE, covers, has_traits, is_kept, retyped

@@ -35,15 +35,14 @@ from mpslint.facts.values import (
 from mpslint.facts.values import Mapping as DictValue
 from mpslint.program.arguments import CallArguments
 from mpslint.program.exits import RAISING, Exit, Raised, is_certain, may_raise, raises
+from mpslint.program.places import HOLDING, Writes, entries_of
 from mpslint.program.platform import Platform
 from mpslint.program.reach import Reach
-from mpslint.program.store import HOLDING, Store, Writes, entries_of
+from mpslint.program.store import Store
 from mpslint.source.document import Document
 
 COMMAND_WORDS = "sys.argv"
 """Where the words of the command line lie, and the slot of a module that holds those that the program sets itself."""
-
-
 PATCHED = "patched"
 """Where a module holds what the program gave names of other modules, by these names."""
 

@@ -33,8 +33,8 @@ from mpslint.program import (
 from mpslint.program.arguments import CallArguments
 from mpslint.program.called import record_call
 from mpslint.program.machine import Walker
+from mpslint.program.places import CONTENT, parts_of
 from mpslint.program.reach import BY_NAME, CHANGING, Reach, extend, written_by
-from mpslint.program.store import CONTENT, parts_of
 from mpslint.program.walk import called_name
 from mpslint.tensors import domain, libraries
 

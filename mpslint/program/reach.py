@@ -9,7 +9,8 @@ from types import MappingProxyType
 
 from mpslint.core.record import record
 from mpslint.facts.values import UNKNOWN, Bound, Class, Frame, Function, FunctionNode, Instance, Items, Mapping, Names, Unknown, Value
-from mpslint.program.store import CONTENT, Store, Writes, parts_of
+from mpslint.program.places import CONTENT, Writes, parts_of
+from mpslint.program.store import Store
 from mpslint.program.walk import walk
 
 CHANGING = frozenset({*dir(list), *dir(dict), *dir(set)} - {*dir(tuple), *dir(frozenset), *dir(MappingProxyType)} | {"__ior__"})

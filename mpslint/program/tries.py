@@ -16,7 +16,7 @@ from mpslint.program.assignments import assign
 from mpslint.program.exits import Departure, Exit, cut, leave, marks, may_raise
 from mpslint.program.flow import ends_program
 from mpslint.program.machine import Walker
-from mpslint.program.store import MISSING, Place, Writes, unknown_for, value_at
+from mpslint.program.places import MISSING, Place, Writes, unknown_for, value_at
 
 NO_MODULE = "builtins.ModuleNotFoundError"
 CLOSING = frozenset({"close", "__enter__", "__exit__"})

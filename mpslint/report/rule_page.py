@@ -13,12 +13,6 @@ from mpslint.core.links import rule_url
 from mpslint.rule.rule import Example, FixRecipe, Outcome, Rule
 
 
-def families() -> Mapping[str, str]:
-    """Return what the families of rules are about, by the first digit of their ids."""
-    found: Mapping[str, str] = platform_data("rule_pages")["families"]
-    return found
-
-
 def worst_of(rule: Rule) -> Severity:
     """Return the worst that a rule's findings can be."""
     return min((outcome.severity for outcome in rule.outcomes), key=lambda severity: severity.rank)
@@ -124,7 +118,7 @@ def _fenced(code: str) -> str:
 def rules_markdown(rules: Sequence[Rule]) -> str:
     """Return the index of the rules as Markdown."""
     lines = ["# Rules", "", "Generated from the rule files by `mpslint rules --format markdown`; `mpslint explain ID` shows one whole.", ""]
-    for digit, title in families().items():
+    for digit, title in platform_data("rule_pages")["families"].items():
         family = [rule for rule in rules if rule.id[-3] == digit]
         if not family:
             continue

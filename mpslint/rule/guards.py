@@ -74,8 +74,6 @@ def is_off(guard: Guard) -> bool:
 
 HARMLESS_HANDLERS = frozenset(["builtins.KeyboardInterrupt", "builtins.SystemExit"])
 """What an `except` may catch without saving a run that goes wrong."""
-
-
 EVERYTHING = frozenset(["", "builtins.BaseException"])
 """What catches whatever is raised, an `except` without an exception among them."""
 

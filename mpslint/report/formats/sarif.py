@@ -14,9 +14,10 @@ from urllib.parse import quote
 
 from mpslint import __version__
 from mpslint.core.inert import inert_json
+from mpslint.core.knowledge import platform_data
 from mpslint.core.links import HOME, rule_url
 from mpslint.report.records import LEVELS, CheckReport, Notice, Record, advice, notice_words, notices, path_from, records, sentence
-from mpslint.report.rule_page import families, rule_page, worst_of
+from mpslint.report.rule_page import rule_page, worst_of
 from mpslint.rule.rule import Rule
 from mpslint.session.view import ShownEdit
 from mpslint.source.document import Place
@@ -86,7 +87,7 @@ def _rule(rule: Rule) -> dict[str, Any]:
         "help": {"text": page, "markdown": page},
         "defaultConfiguration": {"level": worst},
         "properties": {
-            "tags": ["mps", families().get(rule.id[-3], "mpslint")],
+            "tags": ["mps", platform_data("rule_pages")["families"].get(rule.id[-3], "mpslint")],
             "precision": "high",
             "problem.severity": KINDS_OF_PROBLEM[worst],
         },
