@@ -418,7 +418,7 @@ def _constant_method(receiver: Known, name: str, arguments: CallArguments, node:
         if name == "format" and any(map(is_wide, (spec for _, _, spec, _ in Formatter().parse(receiver.value) if spec))):
             return UNKNOWN
         result = getattr(receiver.value, name)(*given, **{k: v.value for k, v in keywords.items() if isinstance(v, Known)})
-    except (TypeError, ValueError, LookupError, AttributeError) as error:
+    except (TypeError, ValueError, LookupError, AttributeError, OverflowError) as error:
         raise Raised(type(error).__name__) from None
     if isinstance(result, (list, tuple)):
         return Items(type(result).__name__, {index: Known(part, node, receiver.weak) for index, part in enumerate(result[:256])}, node)

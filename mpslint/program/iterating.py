@@ -81,7 +81,7 @@ def _range(values: Sequence[Value], node: ast.Call) -> Value | None:
         found = range(*numbers)
     except ValueError as error:
         raise Raised(type(error).__name__) from None
-    return Items("range", {index: Known(number, node) for index, number in enumerate(found)}, node) if len(found) <= LONGEST_RANGE else None
+    return Items("range", {index: Known(number, node) for index, number in enumerate(found)}, node) if not found[LONGEST_RANGE:] else None
 
 
 def _next(values: Sequence[Value]) -> Value | None:

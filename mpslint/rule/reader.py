@@ -24,10 +24,16 @@ COMPARISONS = ("is", "not", "at_least", "at_most", "above", "below", "matches", 
 TYPES = ("whole", "number", "text")
 """What `is_a` asks for: a whole number, another number, or text."""
 IN_LOOP = (True, False, "training")
+_ONCE = (True, False, "run", "plan")
 SUBJECTS = tuple(
     "setting product ratio call method environment handler import role trains trained asks chooses_device uses certain chip check event "
     "versions suppression runs_on program".split()
 )
+_OPTIONS = {
+    "setting": {"elsewhere"}, "method": {"receiver"}, "import": {"later"}, "uses": {"in_run"}, "trained": {"adapts"},
+    "event": {"of", "certainty", "dtype", "graph", "follows"},
+}  # fmt: skip
+"""What the subjects of conditions take as `options`; a check has its own."""
 _CONDITION_KEYS = {*SUBJECTS, *COMPARISONS, "any", *Condition.__annotations__} - {"subject", "names", "comparisons"}
 _FLAGS = tuple("by_default everywhere beside_others on_request any_machine worsens as_one terse tried".split())
 _RULE_KEYS = {
@@ -61,8 +67,14 @@ class RuleReader:
         """Raise for a key that is not in the vocabulary, naming the nearest that is."""
         for key in data:
             if key not in allowed:
-                hint = closest(key, allowed) or f"; known keys: {', '.join(sorted(allowed))}"
+                hint = closest(key, allowed) or f"; known keys: {', '.join(sorted(allowed)) or 'none'}"
                 raise self.fail(f"{where}: unknown key {key!r}{hint}")
+
+    def one_of(self, data: Mapping[str, Any], key: str, known: tuple[bool | str, ...], where: str) -> None:
+        """Raise for a value of a key that is none of those known, naming the nearest that is."""
+        if key in data and data[key] not in known:
+            words = [str(word).lower() if isinstance(word, bool) else word for word in known]
+            raise self.fail(f"{where}: `{key}` is one of {', '.join(words)}, not {data[key]!r}{closest(data[key], words)}")
 
     def words(self, topics: str | list[str]) -> re.Pattern[str]:
         """Return what finds a word of some topics in a test."""
@@ -81,15 +93,17 @@ class RuleReader:
                 raise self.fail(f"rule: {key!r} is missing")
         if not re.fullmatch(r"[A-Z]{3,8}\d{3}", str(data["id"])):
             raise self.fail(f"rule: the id {data['id']!r} is not of the form MPS101")
+        self.one_of(data, "at", ("setting", "origin"), "rule")
+        self.one_of(data, "once", _ONCE, "rule")
         fixes = data.get("fix") or []
         read: dict[str, Any] = {
             **{name: bool(data.get(name, False)) for name in _FLAGS},
             **given_fields(Rule, data),
             "when": self.conditions(data["when"], "when"),
             "unless": self.conditions(data.get("unless", []), "unless"),
-            "unless_guarded": self.words(data["unless_guarded"]) if "unless_guarded" in data else None,
+            "unless_guarded": self.words(data["unless_guarded"]) if data.get("unless_guarded") else None,
             "unless_in_run": self.conditions(data.get("unless_in_run", []), "unless_in_run"),
-            "at_origin": self.place(data.get("at", "setting")),
+            "at_origin": data.get("at") == "origin",
             "once": data.get("once", False) in (True, "run"),
             "once_a_plan": data.get("once") == "plan",
             "once_a_run": data.get("once") == "run",
@@ -104,12 +118,6 @@ class RuleReader:
             "path": self.path,
         }
         return Rule(**read)
-
-    def place(self, at: str) -> bool:
-        """Return whether findings are placed where the value was decided."""
-        if at not in ("setting", "origin"):
-            raise self.fail(f"rule: `at` is setting or origin, not {at!r}")
-        return at == "origin"
 
     def raises(self, certain: bool | str | list[str]) -> frozenset[str]:
         """Return the exceptions that a rule is about, of a value of `certain`; none where it names none."""
@@ -131,8 +139,7 @@ class RuleReader:
         self.only(data, _BEHAVIOUR_KEYS, "outcomes")
         wanted = _as_tuple(data.get("does", tuple(SEVERITY_OF)))
         for does in wanted:
-            if does not in SEVERITY_OF:
-                raise self.fail(f"outcomes: `does` is one of {', '.join(SEVERITY_OF)}, not {does!r}")
+            self.one_of({"does": does}, "does", tuple(SEVERITY_OF), "outcomes")
         ours, message = self.versions(data), data.get("message", "{text}")
         when, unless = self.own_conditions(data, "outcomes")
         try:
@@ -182,12 +189,12 @@ class RuleReader:
             for name in names:
                 if name not in load_vocabulary():
                     raise self.fail(f"{where}: unknown setting {name!r}{closest(name, load_vocabulary())}")
-        for role in (*_as_tuple(data.get("roles", ())), *(names if subject == "role" else ())):
+        for role in (*_as_tuple(data.get("roles", ())), *_as_tuple(data.get("of", ())), *(names if subject == "role" else ())):
             check_role(str(role), f"{self.path}: {where}")
-        if data.get("in_loop") not in (None, *IN_LOOP):
-            raise self.fail(f"{where}: `in_loop` is true, false or training, not {data['in_loop']!r}")
-        if data.get("of"):
-            check_role(str(data["of"]), f"{self.path}: {where}")
+        if subject != "check":
+            self.only(data.get("options", {}), _OPTIONS.get(subject, set()), f"{where}: options of `{subject}`")
+        self.one_of(data, "certain", (True, False), where)
+        self.one_of(data, "in_loop", IN_LOOP, where)
         read: dict[str, Any] = {
             **given_fields(Condition, data),
             "subject": subject,
@@ -199,16 +206,9 @@ class RuleReader:
 
     def comparisons(self, data: Mapping[str, Any], where: str) -> tuple[tuple[str, Any], ...]:
         """Return the comparisons of a condition or an argument."""
-        found = []
-        for key in COMPARISONS:
-            if key in data:
-                value = data[key]
-                if key == "is_a" and value not in TYPES:
-                    raise self.fail(f"{where}: `is_a` is one of {', '.join(TYPES)}, not {value!r}{closest(value, TYPES)}")
-                found.append((key, tuple(value) if isinstance(value, list) else value))
-        if "any" in data:
-            found.append(("any", data["any"]))
-        return tuple(found)
+        self.one_of(data, "is_a", TYPES, where)
+        given = ((key, data[key]) for key in (*COMPARISONS, "any") if key in data)
+        return tuple((key, tuple(value) if isinstance(value, list) else value) for key, value in given)
 
     def fix(self, data: Mapping[str, Any]) -> FixRecipe:
         """Return one fix recipe."""

@@ -196,3 +196,13 @@ def test_many_calls_end() -> None:
 def test_methods_of_a_class_whose_call_makes_something_else_are_walked(text: str) -> None:
     """Nothing calls them, and calling the class gives no object of it: that was a mistake in mpslint on every enumeration with methods."""
     assert facts_of(text).frames
+
+
+@pytest.mark.parametrize("expression", ["list(range(10**30))", "'a'.split('b', 10**30)", "'a'.replace('a', 'b', 10**30)"])
+def test_a_number_that_no_machine_counts_to_raises_in_the_program_that_is_read(expression: str) -> None:
+    """CPython raises OverflowError there, which the program may catch."""
+    with pytest.raises(OverflowError):
+        eval(expression)
+
+    facts = facts_of(f"import torch\ntry:\n    x = {expression}\nexcept OverflowError:\n    torch.ones(1)\n")
+    assert [call.name for call in facts.calls if call.name.startswith("torch")] == ["torch.ones"]

@@ -77,3 +77,32 @@ def test_a_folder_that_the_configuration_names_too_is_read_once(tmp_path: Path) 
 
     assert (done.stderr, done.returncode) == ("", 0)
     assert done.stdout.startswith("1 rule,")
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("once: runs", r"rule: `once` is one of true, false, run, plan, not 'runs'; did you mean 'run'\?"),
+        ("at: origins", r"rule: `at` is one of setting, origin, not 'origins'; did you mean 'origin'\?"),
+        ("unless: {uses: mps, options: {in_runs: true}}", r"unless: options of `uses`: unknown key 'in_runs'; did you mean 'in_run'\?"),
+        ("unless: {method: cuda, options: {reciever: true}}", r"options of `method`: unknown key 'reciever'; did you mean 'receiver'\?"),
+        ("unless: {call: print, options: {receiver: true}}", r"options of `call`: unknown key 'receiver'; known keys: none"),
+        ("unless: {certain: maybe}", r"unless: `certain` is one of true, false, not 'maybe'"),
+        ("unless: {certain: [ImportError]}", r"unless: `certain` is one of true, false, not \['ImportError'\]"),
+        ("unless: {call: print, in_loop: trainin}", r"unless: `in_loop` is one of true, false, training, not 'trainin'; did you mean"),
+    ],
+)
+def test_a_word_that_a_key_does_not_take_is_refused(tmp_path: Path, line: str, says: str) -> None:
+    """It isn't taken for one that means nothing: the rule would find more, or less, than it says."""
+    write(tmp_path / "mine" / "a.yaml", f"{block('rule')}\n{line}\n")
+
+    with pytest.raises(RuleError, match=says):
+        load_rules((tmp_path / "mine",))
+
+
+def test_no_topic_guards_nothing(tmp_path: Path) -> None:
+    """An empty list of topics leaves no code alone, where it stands under whatever test."""
+    write(tmp_path / "mine" / "a.yaml", f"{block('rule')}\nunless_guarded: []\n")
+
+    rule = next(rule for rule in load_rules((tmp_path / "mine",)) if rule.id == "TEAM001")
+    assert rule.unless_guarded is None
