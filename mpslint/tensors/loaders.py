@@ -16,6 +16,7 @@ from mpslint.facts.values import (
     Items,
     Known,
     Mapping,
+    OneOf,
     Value,
     alternatives_of,
 )
@@ -133,11 +134,11 @@ def _collated(m: Machine, collate: Value, sample: Value, node: ast.AST) -> Value
 def default_collate(sample: Value, node: ast.AST) -> Value:
     """Return what torch's own collate function makes of samples: real numbers of Python become float64, arrays keep their dtype."""
     kinds = load_kinds()
+    if isinstance(sample, OneOf):
+        return join_all([default_collate(one, node) for one in sample.values])
     if isinstance(sample, Known):
-        for kind, dtype in ((bool, "bool"), (int, kinds.default_integer), (float, "float64")):
-            if isinstance(sample.value, kind):
-                return _batch(Known(dtype, sample.origin), node)
-        return sample
+        dtypes = {bool: "bool", int: kinds.default_integer, float: "float64"}
+        return _batch(Known(dtypes[type(sample.value)], sample.origin), node) if type(sample.value) in dtypes else sample
     if isinstance(sample, Items):
         return Items("list", {key: default_collate(one, node) for key, one in sample.slots.items()}, sample.origin, sample.open)
     if isinstance(sample, Mapping):
