@@ -50,7 +50,8 @@ def make(
         result.slots[EACH] = Items("tuple", dict(enumerate(rows)), node)
         return result
     if name in kinds.data_views and positional:
-        result.slots[EACH] = sample_of(m, positional[0].value, node)
+        data = positional[0].value
+        result.slots[EACH] = sample_of(m, sample_of(m, data, node) if name.endswith("ConcatDataset") else data, node)
         if name.endswith("split"):
             result.slots[EACH] = Instance(f"{name}[]", owner=result, slots={EACH: result.slots[EACH]})
         return result

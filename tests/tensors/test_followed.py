@@ -96,3 +96,13 @@ def test_a_cast_that_changes_a_run_with_cuda_is_not_safe(where: str, tmp_path: P
     found = [one for result in check_paths([str(tmp_path)], Options(isolated=True, select=("MPS116",))) for one in result.findings]
 
     assert [one.fix.safety for one in found if one.fix is not None] == [Safety.UNSAFE]
+
+
+def test_a_data_set_of_several_gives_what_they_give() -> None:
+    """`ConcatDataset` is given a list of data sets, not one."""
+    data = (
+        "from torch.utils.data import ConcatDataset, DataLoader, TensorDataset\ndata = TensorDataset(torch.from_numpy(np.ones((8, 4))))\n"
+    )
+    walk = "for x, in DataLoader(ConcatDataset([data, data])):\n    x.to(dev)\n"
+
+    assert [(event.kind, event.certainty) for event in events_of(HEAD + data + walk)] == [("float64", Certainty.SURE)]
