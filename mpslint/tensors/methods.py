@@ -51,7 +51,8 @@ def moved(
             note_wide_module(m, receiver, place, dtype, node)
             move(m, receiver, place, dtype)
         return receiver
-    made = retyped(receiver if place is None else put(receiver, place), **({} if dtype is None else {"dtype": dtype}))
+    whole = receiver if place is None else put(receiver, place)
+    made = retyped(whole if isinstance(whole, Instance) else receiver, **({} if dtype is None else {"dtype": dtype}))
     if place is not None and m.dropped is node and receiver.slots.get(EACH, receiver) is not receiver:  # a batch moves in place
         m.store.write(receiver.slots, PLACE, made.slots[PLACE])
         m.store.write(receiver.slots, EACH, made.slots[EACH])
