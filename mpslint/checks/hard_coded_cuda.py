@@ -189,7 +189,7 @@ def is_meant_for_all(context: Context, evidence: Evidence) -> bool:
     """Return whether a place is not one for machines with CUDA only."""
     idle = platform_data("cuda")["devices"]["without_effect"]
     names = [manager.name for manager in context.managers if isinstance(manager, (Symbol, Instance)) and manager.name not in idle]
-    for function in context.functions:
+    for function in context.functions if context.guards or not context.called else ():  # what certainly runs has no need of a name
         names.append(getattr(function, "name", ""))
         names += [ast.unparse(decorator) for decorator in getattr(function, "decorator_list", ()) if not _is_option(decorator)]
         parent = evidence.parents.get(function)

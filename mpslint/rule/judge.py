@@ -325,8 +325,8 @@ def _holds(condition: Condition, match: Match, evidence: Evidence) -> bool:
         return is_so is (condition.names[0].lower() == "true")
     if subject == "asks":
         own = evidence.document.part_at(match.span.start).span
-        asked = (choice for choice in evidence.facts.choices if choice.source in condition.names)
-        return any(evidence.document.part_at(evidence.span_of(choice.node).start).span == own for choice in asked)
+        asked = (one.node for one in evidence.facts.choices if one.source in condition.names)
+        return any(condition.options.get("in_run") or evidence.document.part_at(evidence.span_of(one).start).span == own for one in asked)
     if subject == "chooses_device":
         return evidence.has_device_chooser is (condition.names[0].lower() == "true")
     if subject == "program":

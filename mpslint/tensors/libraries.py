@@ -10,10 +10,10 @@ from mpslint.facts.values import UNKNOWN, Argument, Function, Instance, Known, V
 from mpslint.tensors import loaders
 from mpslint.tensors.arguments import Arguments
 from mpslint.tensors.kinds import fits, load_kinds
-from mpslint.tensors.meet import met, note_use, wide
+from mpslint.tensors.meet import is_assumed, met, note_use, wide
 from mpslint.tensors.methods import note_wide_module
 from mpslint.tensors.modules import move, unplace_within
-from mpslint.tensors.traits import DTYPE, EACH, PARTS, PLACE, Machine, devices_of, elements_of, is_module, joined_trait, like, typed
+from mpslint.tensors.traits import DTYPE, EACH, PARTS, PLACE, Machine, devices_of, elements_of, is_module, joined_trait, like, trait, typed
 
 
 def place(m: Machine, name: str, receiver: Value | None, arguments: Arguments, node: ast.AST) -> None:
@@ -52,7 +52,7 @@ def _may_stay(*given: Mapping[str, Argument]) -> bool:
 def place_object(m: Machine, made: Instance) -> None:
     """Move an object whose methods a library calls, where it moves it first; where one lies that nobody makes isn't known."""
     kinds = load_kinds()
-    if made.cls is not None and not kinds.placed_bases.isdisjoint(made.cls.outside_bases()):
+    if made.cls is not None and not kinds.placed_bases.isdisjoint(made.cls.outside_bases()) and not is_assumed(trait(made, PLACE)):
         move(m, made, Known(kinds.gpu, None, True, kinds.device_class), None)
     elif made.call is None or not made.call.context.called:
         for value in [made, *made.slots.values()]:
@@ -74,7 +74,7 @@ def step_of(function: Function, made: Instance) -> dict[str, Value]:
     call = made.call
     given = call.given if call is not None else []
     made_by = [one.call.keywords for one in given if isinstance(one, Instance) and one.call is not None]
-    if _may_stay(*made_by, call.keywords if call is not None else {}):
+    if is_assumed(trait(made, PLACE)) or _may_stay(*made_by, call.keywords if call is not None else {}):
         return {}
     gpu = Known(kinds.gpu, None, True, kinds.device_class)
     batch = typed(Instance("batch"), kinds.tensor, place=gpu, graph=Known(False), zero=Known(False))

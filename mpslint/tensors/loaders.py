@@ -16,6 +16,7 @@ from mpslint.facts.values import (
     Items,
     Known,
     Mapping,
+    OneOf,
     Value,
     alternatives_of,
 )
@@ -49,7 +50,8 @@ def make(
         result.slots[EACH] = Items("tuple", dict(enumerate(rows)), node)
         return result
     if name in kinds.data_views and positional:
-        result.slots[EACH] = sample_of(m, positional[0].value, node)
+        data = positional[0].value
+        result.slots[EACH] = sample_of(m, sample_of(m, data, node) if name.endswith("ConcatDataset") else data, node)
         if name.endswith("split"):
             result.slots[EACH] = Instance(f"{name}[]", owner=result, slots={EACH: result.slots[EACH]})
         return result
@@ -133,11 +135,11 @@ def _collated(m: Machine, collate: Value, sample: Value, node: ast.AST) -> Value
 def default_collate(sample: Value, node: ast.AST) -> Value:
     """Return what torch's own collate function makes of samples: real numbers of Python become float64, arrays keep their dtype."""
     kinds = load_kinds()
+    if isinstance(sample, OneOf):
+        return join_all([default_collate(one, node) for one in sample.values])
     if isinstance(sample, Known):
-        for kind, dtype in ((bool, "bool"), (int, kinds.default_integer), (float, "float64")):
-            if isinstance(sample.value, kind):
-                return _batch(Known(dtype, sample.origin), node)
-        return sample
+        dtypes = {bool: "bool", int: kinds.default_integer, float: "float64"}
+        return _batch(Known(dtypes[type(sample.value)], sample.origin), node) if type(sample.value) in dtypes else sample
     if isinstance(sample, Items):
         return Items("list", {key: default_collate(one, node) for key, one in sample.slots.items()}, sample.origin, sample.open)
     if isinstance(sample, Mapping):

@@ -74,7 +74,7 @@ def met(value: Value, node: ast.AST | None) -> list[Met]:
     if isinstance(value, Items) and isinstance(node, (ast.List, ast.Tuple)) and len(node.elts) == len(value.slots) and not value.open:
         return [one for inner, written in zip(value.values(), node.elts, strict=True) for one in met(inner, written)]
     found = []
-    for one in (value,) if isinstance(value, Instance) and value.kind else elements_of(value):
+    for one in (value,) if (isinstance(value, Instance) and value.kind) or is_tensor(value) or is_module(value) else elements_of(value):
         if is_tensor(one):
             found.append(Met(one, node, joined_trait(one, PLACE), joined_trait(one, ZERO)))
         elif is_module(one):

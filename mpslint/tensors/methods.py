@@ -7,7 +7,7 @@ import ast
 from mpslint.facts.values import UNKNOWN, Argument, Instance, Items, Known, Symbol, Value, alternatives_of, is_weak
 from mpslint.tensors.graphs import without
 from mpslint.tensors.kinds import load_kinds
-from mpslint.tensors.loaders import held_at
+from mpslint.tensors.loaders import held_at, put
 from mpslint.tensors.meet import name_device, note_use, wide
 from mpslint.tensors.modules import children, move, within
 from mpslint.tensors.signatures import load_signatures
@@ -51,8 +51,11 @@ def moved(
             note_wide_module(m, receiver, place, dtype, node)
             move(m, receiver, place, dtype)
         return receiver
-    changes = {name: value for name, value in (("place", place), ("dtype", dtype)) if value is not None}
-    made = retyped(receiver, **changes)
+    whole = receiver if place is None else put(receiver, place)
+    made = retyped(whole if isinstance(whole, Instance) else receiver, **({} if dtype is None else {"dtype": dtype}))
+    if place is not None and m.dropped is node and receiver.slots.get(EACH, receiver) is not receiver:  # a batch moves in place
+        m.store.write(receiver.slots, PLACE, made.slots[PLACE])
+        m.store.write(receiver.slots, EACH, made.slots[EACH])
     if EACH not in receiver.slots:  # a batch that moves by itself uses nothing
         note_use(m, trait(made, PLACE))
     wide(m, node, receiver, trait(made, DTYPE), trait(made, PLACE), "move" if place is not None else "cast", f"{receiver.kind}.{method}")
@@ -81,10 +84,7 @@ def asked(
     said = kinds.moves[method]
     place: Value | None = Known(m.instead.get(id(node), said["place"]), node) if said else None
     dtype: Value | None = None
-    given = [
-        *(one.value for one in arguments),
-        *(keywords[name].value for name in ("device", "dtype", "other", "tensor") if name in keywords),
-    ]
+    given = [*(one.value for one in arguments), *(keywords[key].value for key in ("device", "dtype", "other", "tensor") if key in keywords)]
     if said:
         return (place, None)
     for value in given:
@@ -176,5 +176,5 @@ def _device(base: Instance) -> Value | None:
     place, kinds = trait(base, PLACE), load_kinds()
     if not isinstance(place, Known):
         return place
-    is_there = device_text(place) in (kinds.gpu, kinds.default_place) and not (place.weak and is_module(base))
+    is_there = device_text(place) in (kinds.gpu, kinds.default_place) and not (place.weak and place.origin is not None and is_module(base))
     return Known(place.value, place.origin, place.weak, kinds.device_class) if is_there else None

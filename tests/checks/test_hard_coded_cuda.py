@@ -164,3 +164,11 @@ def test_a_storage_has_no_to_with_a_device(text: str) -> None:
 
     text = f"import torch\n{text}\nnet = torch.nn.Linear(2, 2).cuda()\n"
     assert "storage.cuda(0)" in mpslint.fix(text, select=["MPS501"]).text
+
+
+@pytest.mark.parametrize(("call", "expected"), [("x = to_gpu(x)", 1), ("if options():\n    x = to_gpu(x)", 0)])
+def test_the_name_of_a_function_says_nothing_where_it_certainly_runs(call: str, expected: int) -> None:
+    """A function for machines with CUDA is called where there is one."""
+    program = f"import torch\n\ndef to_gpu(x):\n    return x.cuda()\n\nx = torch.ones(2)\n{call}\n"
+
+    assert len(mpslint.check(program, select=["MPS501"]).findings) == expected

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from mpslint.core.finding import Safety
 from mpslint.facts.events import Certainty
 from mpslint.session.runs import check_paths
 from mpslint.session.session import Options
@@ -23,6 +24,10 @@ SILENT = {
     "an operator of the program": "class Meter:\n    def __init__(self):\n        self.sum = torch.zeros(2, device=dev)\n    def __add__(self, other):\n        return self.sum + other.to(dev)\nMeter() + torch.zeros(2)\n",
     "moved by a statement, which moves no tensor": "x = load()\nx.cpu()\nnet = nn.Linear(4, 4).to(dev)\nnet(x)\nx + torch.ones(4, device=dev)\n",
     "written into another tensor": "out = torch.empty(4, dtype=torch.long, device=dev)\ntorch.arange(4, out=out) + torch.ones(4, device=dev)\n",
+    "moved in a branch": "net, x = nn.Linear(4, 4), torch.zeros(2, 4)\nif unseen():\n    net, x = net.to(dev), x.to(dev)\nnet(x)\n",
+    "a batch of a tokenizer, moved": "from transformers import AutoTokenizer\nnet = nn.Embedding(9, 4).to(dev)\nwords = AutoTokenizer.from_pretrained('gpt2')('a', return_tensors='pt').to(dev)\nnet(words['input_ids'])\nnet(words.input_ids)\n",
+    "a batch of a tokenizer, moved in place": "from transformers import AutoTokenizer\nnet = nn.Embedding(9, 4).to(dev)\nwords = AutoTokenizer.from_pretrained('gpt2')('a', return_tensors='pt')\nwords.to(dev)\nnet(words['input_ids'])\nnet(**words)\n",
+    "a Trainer on the CPU": "import lightning as L\nclass Net(L.LightningModule):\n    def __init__(self):\n        super().__init__()\n        self.lin = nn.Linear(4, 2)\n    def training_step(self, batch, number):\n        return F.cross_entropy(self.lin(batch[0]), batch[1], weight=torch.ones(2))\nL.Trainer(accelerator='cpu').fit(Net(), data)\n",
     "moved in a comprehension": "a, b = nn.Linear(4, 4), nn.Linear(4, 4)\n[one.to(dev) for one in (a, b)]\nb(torch.zeros(2, 4).to(dev))\n",
 }
 
@@ -58,3 +63,46 @@ def test_float64_on_the_device_of_an_option_keeps_a_fix_from_being_safe(tmp_path
     assert found.fix is not None
     assert not found.fix.edits
     assert "float64" in found.fix.summary
+
+
+LIGHTNING = "import lightning as L\nclass Net(L.LightningModule):\n    def training_step(self, batch, number):\n        return {what}\nL.Trainer(accelerator='mps').fit(Net(), data)\n"
+
+
+@pytest.mark.parametrize(
+    "what", ["torch.ones(2, device=self.device) * torch.ones(2)", "torch.ones(2, dtype=torch.float64).to(self.device)"]
+)
+def test_a_model_that_lightning_moves_says_its_device(what: str) -> None:
+    """The device of `self` is where the Trainer puts it."""
+    assert [event.certainty for event in events_of(HEAD + LIGHTNING.format(what=what))][:1] == [Certainty.SURE]
+
+
+def test_a_sample_with_one_of_two_numbers_is_collated_like_either() -> None:
+    """Whichever it is, torch makes float64 of it."""
+    data = "class Data(torch.utils.data.Dataset):\n    def __getitem__(self, number):\n        return 1.0 if number > 3 else 0.0\n"
+    walk = "for y in torch.utils.data.DataLoader(Data()):\n    y.to(dev)\n"
+
+    assert [(event.kind, event.certainty) for event in events_of(HEAD + data + walk)] == [("float64", Certainty.SURE)]
+
+
+@pytest.mark.parametrize("where", ["train", "choice"])
+def test_a_cast_that_changes_a_run_with_cuda_is_not_safe(where: str, tmp_path: Path) -> None:
+    """The choice of the device may stand in another file of the run."""
+    choice = "dev = 'cuda' if torch.cuda.is_available() else 'mps'\n"
+    (tmp_path / "choice.py").write_text("import torch\n" + (choice if where == "choice" else "dev = None\n"))
+    own = choice if where == "train" else ""
+    (tmp_path / "train.py").write_text(
+        f"import numpy as np\nimport torch\nfrom choice import dev\n{own}print(torch.from_numpy(np.ones(4)).to(dev))\n"
+    )
+    found = [one for result in check_paths([str(tmp_path)], Options(isolated=True, select=("MPS116",))) for one in result.findings]
+
+    assert [one.fix.safety for one in found if one.fix is not None] == [Safety.UNSAFE]
+
+
+def test_a_data_set_of_several_gives_what_they_give() -> None:
+    """`ConcatDataset` is given a list of data sets, not one."""
+    data = (
+        "from torch.utils.data import ConcatDataset, DataLoader, TensorDataset\ndata = TensorDataset(torch.from_numpy(np.ones((8, 4))))\n"
+    )
+    walk = "for x, in DataLoader(ConcatDataset([data, data])):\n    x.to(dev)\n"
+
+    assert [(event.kind, event.certainty) for event in events_of(HEAD + data + walk)] == [("float64", Certainty.SURE)]
