@@ -30,7 +30,7 @@ SUBJECTS = tuple(
     "versions suppression runs_on program".split()
 )
 _OPTIONS = {
-    "setting": {"elsewhere"}, "method": {"receiver"}, "import": {"later"}, "uses": {"in_run"}, "trained": {"adapts"},
+    "setting": {"elsewhere"}, "method": {"receiver"}, "import": {"later"}, "uses": {"in_run"}, "asks": {"in_run"}, "trained": {"adapts"},
     "event": {"of", "certainty", "dtype", "graph", "follows"},
 }  # fmt: skip
 """What the subjects of conditions take as `options`; a check has its own."""

@@ -56,6 +56,7 @@ class Kinds:
     cpu_batches_when: dict[str, str]
     tensor_data: frozenset[str]
     data_views: frozenset[str]
+    data_lists: frozenset[str]
     data_readers: frozenset[str]
     data_hooks: frozenset[str]
     data_transforms: frozenset[str]

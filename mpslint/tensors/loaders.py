@@ -49,9 +49,9 @@ def make(
         rows = [like(one.value, UNKNOWN) if is_tensor(one.value) else UNKNOWN for one in positional]
         result.slots[EACH] = Items("tuple", dict(enumerate(rows)), node)
         return result
-    if name in kinds.data_views and positional:
-        data = positional[0].value
-        result.slots[EACH] = sample_of(m, sample_of(m, data, node) if name.endswith("ConcatDataset") else data, node)
+    if name in kinds.data_views | kinds.data_lists and positional:
+        data = positional[0].value if name in kinds.data_views else sample_of(m, positional[0].value, node)
+        result.slots[EACH] = sample_of(m, data, node)
         if name.endswith("split"):
             result.slots[EACH] = Instance(f"{name}[]", owner=result, slots={EACH: result.slots[EACH]})
         return result
