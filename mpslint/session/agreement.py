@@ -20,18 +20,19 @@ def by_place(findings: Sequence[Finding]) -> dict[tuple[str, Span], list[Finding
     return found
 
 
-def with_runs(finding: Finding, same: Sequence[Finding], as_one: Set[str]) -> Finding:
+def with_runs(finding: Finding, same: Sequence[Finding], as_one: Set[str], is_held: bool = False) -> Finding:
     """Return a finding with what starts the runs in which the `same` was found, and how those lead to it.
 
     Where a run says worse of the place than the file by itself, the run's words count: it sees more. Of a rule that is fixed `as_one`, or
-    whose fix leads to other findings, what is safe in one file may not be in the whole run, and what isn't seen in one file may be there.
+    whose fix leads to other findings, what is safe in one file may not be in the whole run, and what isn't seen in one file may be there:
+    the run's fix counts, but where the file's own `is_held` by what goes wrong after it in functions that no run calls.
     """
     entries = tuple({(one.path, one.line): one for found in same for one in found.entries}.values())
     related = {(one.path, one.span): one for found in same[:1] for one in found.related if one.path}
     related |= {(one.path, one.span): one for one in finding.related}
     fix = finding.fix
     if finding.rule in as_one and same:
-        is_unseen = fix is None or not fix.edits
+        is_unseen = fix is None or not (fix.edits or is_held)
         fix = next((one.fix for one in same if one.fix is None or one.fix.safety is Safety.MANUAL), same[0].fix if is_unseen else fix)
     worst = min((one for one in (finding, *same) if not one.awaits), key=lambda one: one.severity.rank, default=finding)
     severity, message = (worst.severity, worst.message) if not finding.awaits else (finding.severity, finding.message)

@@ -287,7 +287,8 @@ class Runs:
         if path in self.reached:  # a run that doesn't call a function doesn't show what it meets there
             unsure = {rule.id for rule in rules if rule.as_one or rule.leads_to}
             alone_now = [left_to_reader(one) if one.rule in unsure and (one.rule, one.span) not in same else one for one in alone_now]
-        checked = replace(checked, findings=tuple(with_runs(one, same.get((one.rule, one.span), ()), as_one) for one in alone_now))
+        is_held = any(one.awaits and (one.rule, one.span) not in same for one in alone_now)
+        checked = replace(checked, findings=tuple(with_runs(one, same.get((one.rule, one.span), ()), as_one, is_held) for one in alone_now))
         said = (*checked.findings, *checked.silenced)
         known = {(one.rule, one.span) for one in said}
         # Of a key and of its value one is enough.
