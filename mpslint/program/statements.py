@@ -167,6 +167,8 @@ def _class(m: Walker, node: ast.ClassDef) -> bool:
             m.calls.call_function(m, told, [held, cls, Known(name)], {}, False, node)
     if isinstance(hook := cls.above("__init_subclass__"), Function):
         m.calls.call_function(m, hook, [cls], {name: value for name, value in keywords.items() if name != "metaclass"}, False, node)
+    if any(not isinstance(one, (Class, Symbol)) for one in cls.bases_above()):
+        effects.change_any_attribute(m, cls)  # what isn't known may make members of the values, as an enumeration does
     if makers:
         effects.not_followed(m, [*makers, *(method for one in makers for method in one.slots.values()), cls])
         if any(one.lookup(name) is not None for one in makers for name in ("__new__", "__prepare__")):
