@@ -8,6 +8,7 @@ from functools import partial
 
 from mpslint.core.record import record
 from mpslint.facts.joined import join_all, same
+from mpslint.facts.paths import PathText
 from mpslint.facts.values import (
     MAYBE,
     UNKNOWN,
@@ -78,6 +79,12 @@ def get_attribute(m: Walker, base: Value, name: str, node: ast.expr | None) -> V
         return UNKNOWN if found is None else found
     if isinstance(base, Known) and isinstance(base.value, str) and base.source in m.platform.devices and name == "type":
         return Known(base.value.split(":")[0], base.origin, base.weak, base.source)
+    if isinstance(base, Known) and isinstance(base.value, PathText):
+        try:
+            told = base.value.attribute(name)
+        except AttributeError:
+            raise Raised("AttributeError") from None
+        return Bound(base, name) if told is None else Known(told, base.origin, base.weak)
     if isinstance(base, (Known, Items, Mapping)):
         if isinstance(base, Known) and not base.source and type(base.value) in NUMBERS and not hasattr(base.value, name):
             if isinstance(base.value, int) or base.weak:  # it may be of an enumeration

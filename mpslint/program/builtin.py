@@ -12,6 +12,7 @@ from dataclasses import replace
 from string import Formatter
 
 from mpslint.facts.joined import as_changed, join, join_all, truth
+from mpslint.facts.paths import PathText
 from mpslint.facts.values import (
     BASES,
     MAYBE,
@@ -178,6 +179,7 @@ def _isinstance(value: Value, asked: Value, node: ast.Call) -> Value:
         return UNKNOWN
     is_weak = isinstance(value, Known) and value.weak
     actual = type(value.value) if isinstance(value, Known) else getattr(builtins, own)
+    actual = _Other if actual is PathText else actual
     return Known(issubclass(actual, tuple(kind for kind in types if kind is not None)), node, is_weak)
 
 
@@ -408,7 +410,7 @@ def _constant_method(receiver: Known, name: str, arguments: CallArguments, node:
     keywords = {key: argument.value for key, argument in arguments.keywords.items()}
     if not known or name not in STRING_METHODS or not all(isinstance(value, Known) for value in keywords.values()):
         return UNKNOWN
-    if not isinstance(receiver.value, str) or len(receiver.value) > LONGEST_TEXT:
+    if not isinstance(receiver.value, str) or isinstance(receiver.value, PathText) or len(receiver.value) > LONGEST_TEXT:
         return UNKNOWN
     if any((isinstance(constant, (str, bytes)) and len(constant) > 4096) or constant == 0 for constant in given if name != "format"):
         return UNKNOWN

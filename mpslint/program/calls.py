@@ -9,7 +9,8 @@ from functools import partial
 from mpslint.core.knowledge import platform_data
 from mpslint.core.versions import parse_version
 from mpslint.facts.copied import copied
-from mpslint.facts.joined import same, with_attribute
+from mpslint.facts.joined import join_all, same, with_attribute
+from mpslint.facts.paths import PathText
 from mpslint.facts.uses import BY_NAME
 from mpslint.facts.values import (
     BASES,
@@ -216,6 +217,10 @@ def _call_symbol(m: Walker, callee: Symbol, receiver: Value | None, arguments: C
         return OneOf(tuple(Known(number, node) for number in sorted(platform.cores)))
     if name in platform.copiers and arguments.positional:
         return _copied(m, arguments.positional[0].value, platform.copiers[name])
+    if name in platform.paths and arguments.positional:
+        return _path_of(arguments.given, node)
+    if name in platform.path_texts and isinstance(first := arguments.first(), Known) and isinstance(first.value, PathText):
+        return Known(str(first.value), first.origin, first.weak)
     if name in platform.transparent and (given := _given_back(m, name, arguments, node)) is not None:
         return given
     if name in platform.version_parsers and isinstance(arguments.first(), Known):
@@ -272,6 +277,16 @@ def _given_back(m: Walker, name: str, arguments: CallArguments, node: ast.Call) 
         if isinstance(value, Known):
             return Known(value.value, value.origin, value.weak, name, value.others)
     return value
+
+
+def _path_of(parts: Sequence[Value], node: ast.Call) -> Value:
+    """Return the path that texts and other paths make; what a library makes a path of stays what it is."""
+    if len(parts) == 1 and isinstance(parts[0], OneOf):
+        return join_all([_path_of([one], node) for one in parts[0].values])
+    texts = [one for one in parts if isinstance(one, Known) and isinstance(one.value, str)]
+    if len(texts) < len(parts):
+        return parts[0] if len(parts) == 1 else UNKNOWN
+    return Known(PathText(*(one.value for one in texts)), node, any(one.weak for one in texts))
 
 
 def _copied(m: Walker, value: Value, is_deep: bool) -> Value:

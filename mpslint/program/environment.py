@@ -19,11 +19,14 @@ LOADERS = frozenset({"dotenv.load_dotenv", "dotenv.main.load_dotenv"})
 NOT_HERE = Unknown("environment")
 
 
-def write(m: Walker, name: Value, value: Value, node: ast.AST, value_node: ast.AST, style: str = "python") -> None:
-    """Record that an environment variable is set; in a copy (style `child`) it is set for processes that are started with that."""
+def write(m: Walker, name: Value, value: Value, node: ast.AST, value_node: ast.AST, style: str = "python", is_seen: bool = True) -> None:
+    """Record that an environment variable is set; in a copy (style `child`) it is set for processes that are started with that.
+
+    What `os.putenv` sets isn't seen by `os.environ`.
+    """
     if not (isinstance(name, Known) and isinstance(name.value, str)):
         return
-    if style in ("python", "dotenv"):
+    if is_seen and style in ("python", "dotenv"):
         m.store.write(m.module.slots, ("environment", name.value), value)
     if not m.is_silent:
         start, end = m.span_of(node)
@@ -56,7 +59,7 @@ def call_os(m: Walker, name: str, arguments: CallArguments, node: ast.Call) -> V
         if name.endswith("setdefault") and isinstance(key := positional[0].value, Known):
             value = _or_default(m, ("environment", key.value), value) or value
         if value_node is not None:
-            write(m, positional[0].value, value, node, value_node)
+            write(m, positional[0].value, value, node, value_node, is_seen=not name.endswith("putenv"))
         return value
     if name in ("os.getenv", "os.environ.get", "os.environ.pop") and positional:
         found = read(m, positional[0].value, arguments.get(1, "default"))
@@ -71,7 +74,7 @@ def call_os(m: Walker, name: str, arguments: CallArguments, node: ast.Call) -> V
     if name == "os.path.join":
         values = [argument.value for argument in positional]
         if values and all(isinstance(value, Known) and isinstance(value.value, str) for value in values):
-            return Known(posixpath.join(*(value.value for value in values if isinstance(value, Known))), node)
+            return Known(posixpath.join(*(str(value.value) for value in values if isinstance(value, Known))), node)
         return UNKNOWN
     return None
 

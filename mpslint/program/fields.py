@@ -36,7 +36,9 @@ def field_default(m: Walker, arguments: CallArguments, node: ast.Call) -> Value:
         return UNKNOWN
     if isinstance(factory, Symbol) and factory.name in ("builtins.list", "builtins.tuple", "builtins.set"):
         return Items(factory.name.removeprefix("builtins."), {}, node)
-    return m.calls.call_value(m, factory, None, _NOTHING, node)
+    m.factories[id(node)] = factory
+    with m.store.path():  # each object that is made calls it, the class does not
+        return m.calls.call_value(m, factory, None, _NOTHING, node)
 
 
 def fill(m: Walker, instance: Instance, cls: Class, arguments: CallArguments, node: ast.Call | None) -> None:
@@ -68,7 +70,10 @@ def fill(m: Walker, instance: Instance, cls: Class, arguments: CallArguments, no
         m.store.write(instance.slots, name, value)
     for name in names if has_fields(m, cls) else ():
         default = cls.lookup(name)
-        if name not in instance.slots and (
+        made_by = next((one for one in _calls(cls, name)[:1] if isinstance(m.factories.get(id(one)), Function)), None)
+        if name not in instance.slots and made_by is not None:
+            m.store.write(instance.slots, name, m.calls.call_value(m, m.factories[id(made_by)], None, _NOTHING, made_by))
+        elif name not in instance.slots and (
             isinstance(default, (Items, Mapping)) or (isinstance(default, Instance) and default.cls is not None and _is_made(cls, name))
         ):
             m.store.write(instance.slots, name, copied(default, is_deep=True))
@@ -77,13 +82,15 @@ def fill(m: Walker, instance: Instance, cls: Class, arguments: CallArguments, no
         validators.check_whole(m, instance, cls, node)
 
 
-def _keywords(cls: Class, name: str) -> list[ast.keyword]:
-    """Return the keywords of the calls (`field(default_factory=...)`) that say what a field is."""
-    annotated = (
-        one for own in cls.lineage() for one in own.node.body if isinstance(one, ast.AnnAssign) and isinstance(one.value, ast.Call)
-    )
+def _calls(cls: Class, name: str) -> list[ast.Call]:
+    """Return the calls (`field(default_factory=...)`) that say what a field is, those of the class itself first."""
+    annotated = (one for own in cls.lineage() for one in own.node.body if isinstance(one, ast.AnnAssign))
     found = (one.value for one in annotated if isinstance(one.target, ast.Name) and one.target.id == name)
-    return [keyword for call in found if isinstance(call, ast.Call) for keyword in call.keywords]
+    return [call for call in found if isinstance(call, ast.Call)]
+
+
+def _keywords(cls: Class, name: str) -> list[ast.keyword]:
+    return [keyword for call in _calls(cls, name) for keyword in call.keywords]
 
 
 def _is_made(cls: Class, name: str) -> bool:

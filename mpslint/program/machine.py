@@ -149,6 +149,8 @@ class Walker:
     is_dead: bool = False
     """The expression that is evaluated certainly raised in a `try` block: what is left of its statement does not happen."""
     functions: dict[int, Function] = field(default_factory=dict)
+    factories: dict[int, Value] = field(default_factory=dict)
+    """What makes the values of fields, by the id of the call that says so (`field(default_factory=...)`)."""
     """Every function that was defined, by the id of its node, in order."""
     methods: set[str] = field(default_factory=set)
     """The names of those that are methods."""

@@ -99,10 +99,6 @@ def combine(left: Value, op: ast.operator, right: Value, node: ast.AST) -> Value
         return united(Mapping(unknown, node, left.is_open) if right.is_open else left, right, node)
     if isinstance(left, Items) or isinstance(right, Items):
         return _combined_items(left, op, right, node)
-    if isinstance(op, ast.Div) and isinstance(left, Known) and isinstance(left.value, str) and isinstance(right, Known):
-        if not isinstance(right.value, str) or len(left.value) + len(right.value) > LARGEST_RESULT:
-            return UNKNOWN
-        return Known(f"{left.value}/{right.value}", node, left.weak or right.weak)  # pathlib
     if isinstance(left, OneOf) or isinstance(right, OneOf):
         lefts = left.values if isinstance(left, OneOf) else (left,)
         rights = right.values if isinstance(right, OneOf) else (right,)

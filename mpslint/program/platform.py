@@ -31,6 +31,8 @@ class Platform:
     version_of: frozenset[str]
     absent_devices: frozenset[str]
     transparent: frozenset[str]
+    paths: frozenset[str]
+    path_texts: frozenset[str]
     copiers: dict[str, bool]
     keepers: frozenset[str]
     kept_properties: frozenset[str]
