@@ -178,8 +178,11 @@ def write_to(m: Walker, owner: Value, name: str, value: Value, node: ast.expr, i
         m.calls.call_function(m, setter.function, [setter.receiver, owner, value], {}, False, node)
     elif isinstance(owner, Instance) and modules.write_data(m, owner, name, value):
         return
-    elif not is_plain and isinstance(owner, Instance) and owner.cls is not None and fields.is_frozen(m, owner.cls):
-        raise Raised("AttributeError")
+    elif not is_plain and isinstance(owner, Instance) and owner.cls is not None and (frozen := fields.is_frozen(m, owner.cls)) is not False:
+        if frozen:
+            raise Raised("AttributeError")
+        with m.perhaps():
+            _write_plainly(m, owner, name, value)
     else:
         _write_plainly(m, owner, name, value)
 

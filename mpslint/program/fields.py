@@ -6,7 +6,22 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from mpslint.facts.copied import copied
-from mpslint.facts.values import UNKNOWN, Argument, Class, DictEntry, Function, Instance, Items, Known, Mapping, Symbol, Value, weakened
+from mpslint.facts.values import (
+    UNKNOWN,
+    Argument,
+    Class,
+    DictEntry,
+    Function,
+    Instance,
+    Items,
+    Known,
+    Mapping,
+    OneOf,
+    Symbol,
+    Unknown,
+    Value,
+    weakened,
+)
 from mpslint.program import validators
 from mpslint.program.arguments import CallArguments
 from mpslint.program.exits import may_raise
@@ -119,15 +134,20 @@ def names_of_fields(m: Walker, body: Sequence[ast.stmt]) -> tuple[tuple[str, ...
     return tuple(found), kinds
 
 
-def is_frozen(m: Walker, cls: Class) -> bool:
-    """Return whether no attribute of an object of a class can be written: `@dataclass(frozen=True)`, `class Point(NamedTuple)`."""
+def is_frozen(m: Walker, cls: Class) -> bool | None:
+    """Return whether no attribute of an object of a class can be written: `@dataclass(frozen=True)`, `class Point(NamedTuple)`.
+
+    None where that is not known: by a base or a decorator that may be something else.
+    """
     if not m.platform.unwritable_classes.isdisjoint(cls.outside_bases()):
         return True
-    calls = [one.call for own in cls.lineage() for one in own.decorators if isinstance(one, Instance) and one.call is not None]
-    frozen = [
-        one.keywords["frozen"].value for one in calls if "frozen" in one.keywords and not m.platform.field_classes.isdisjoint(one.names)
-    ]
-    return any(isinstance(one, Known) and one.value is True for one in frozen)
+    makers = [one for own in cls.lineage() for one in (*own.decorators, *own.bases)]
+    calls = [one.call for one in makers if isinstance(one, Instance) and one.call is not None]
+    said = [(one.keywords["frozen"].value, not m.platform.field_classes.isdisjoint(one.names)) for one in calls if "frozen" in one.keywords]
+    if any(isinstance(frozen, Known) and frozen.value is True and is_known for frozen, is_known in said):
+        return True
+    is_settled = all(isinstance(frozen, Known) and (is_known or frozen.value is False) for frozen, is_known in said)
+    return None if not is_settled or any(isinstance(one, (Unknown, OneOf)) for one in makers) else False
 
 
 def replaced(m: Walker, arguments: CallArguments, node: ast.Call) -> Value | None:
