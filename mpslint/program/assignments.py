@@ -244,7 +244,7 @@ def _write_item(
     ):
         environment.write(m, index, value, statement, value_node, "python" if isinstance(receiver, Symbol) else "child")
     elif isinstance(receiver, Mapping):
-        if isinstance(index, Known) and index.value.__hash__ is not None:
+        if isinstance(index, Known) and index.value.__hash__ is not None and not index.weak:
             m.write_entry(receiver, index.value, DictEntry(settled(value), value_node))
         else:
             may_raise(m)

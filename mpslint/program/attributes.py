@@ -269,6 +269,12 @@ def get_item(m: Walker, base: Value, index: Value) -> Value:
     """Return `base[index]`."""
     if isinstance(base, OneOf):
         return m.one_of([partial(get_item, m, one, index) for one in base.values])
+    if isinstance(index, Known) and index.weak and isinstance(base, (Mapping, Items, Known)):
+        try:
+            return weakened(get_item(m, base, Known(index.value, index.origin, False, index.source, index.others)))
+        except Raised:
+            may_raise(m)
+            return UNKNOWN
     if isinstance(base, Symbol) and base.name == "sys.modules" and same(m.lookup("__name__"), index):
         return m.home or Instance(NAMES, slots=m.root.slots)
     if isinstance(base, Symbol):

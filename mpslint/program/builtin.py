@@ -29,6 +29,7 @@ from mpslint.facts.values import (
     Symbol,
     Value,
     alternatives_of,
+    is_weak,
     settled,
 )
 from mpslint.program import dicts, effects, iterating, lists
@@ -404,7 +405,7 @@ def _constant_method(receiver: Known, name: str, arguments: CallArguments, node:
         texts = [item.value for item in items if isinstance(item, Known) and isinstance(item.value, str)]
         if len(texts) < len(items) or sum(map(len, texts)) + len(texts) * len(str(receiver.value)) > LONGEST_TEXT:
             return UNKNOWN
-        return Known(str(receiver.value).join(texts), node)
+        return Known(str(receiver.value).join(texts), node, any(map(is_weak, (receiver, *items))))
     given = [value.value if isinstance(value, Known) else plain_of(value) for value in values]
     known = not any(one is NOT_PLAIN or isinstance(one, (dict, list)) for one in given) and not arguments.is_open
     keywords = {key: argument.value for key, argument in arguments.keywords.items()}
@@ -423,6 +424,9 @@ def _constant_method(receiver: Known, name: str, arguments: CallArguments, node:
     except (TypeError, ValueError, LookupError, AttributeError, OverflowError) as error:
         raise Raised(type(error).__name__) from None
     if isinstance(result, (list, tuple)):
+        if any(map(is_weak, values)):
+            return UNKNOWN
         return Items(type(result).__name__, {index: Known(part, node, receiver.weak) for index, part in enumerate(result[:256])}, node)
     is_same = result == receiver.value  # `"cuda".strip().lower()` was decided where "cuda" was
-    return Known(result, receiver.origin if receiver.source or is_same else node, receiver.weak, receiver.source)
+    rests = any(map(is_weak, (receiver, *arguments.all)))
+    return Known(result, receiver.origin if receiver.source or is_same else node, rests, receiver.source)

@@ -157,7 +157,7 @@ def _rounds(m: Walker, generators: Sequence[ast.comprehension], iterated: Value)
 
 def _made_of(node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp, made: list[list[Value]]) -> Value | None:
     if isinstance(node, ast.DictComp):
-        keys = [key.value for key, _ in made if isinstance(key, Known) and is_hashable(key.value)]
+        keys = [key.value for key, _ in made if isinstance(key, Known) and is_hashable(key.value) and not key.weak]
         entries = {key: DictEntry(value, node.value) for key, (_, value) in zip(keys, made, strict=False)}
         return Mapping(entries, node) if len(keys) == len(made) else None
     values = [value for (value,) in made]

@@ -61,7 +61,7 @@ def _pop_last(m: Walker, receiver: Mapping, node: ast.Call) -> Value:
 
 def _entry_method(m: Walker, receiver: Mapping, name: str, first: Value, rest: Sequence[Argument], node: ast.Call) -> Value:
     """Return what `get`, `pop` and `setdefault` give, and do to the dict what they do."""
-    if not isinstance(first, Known) or first.value.__hash__ is None:
+    if not isinstance(first, Known) or first.value.__hash__ is None or (first.weak and name != "get"):
         may_raise(m)
         if name == "pop":
             m.store.change(receiver, {}, True)
@@ -70,6 +70,8 @@ def _entry_method(m: Walker, receiver: Mapping, name: str, first: Value, rest: S
         return UNKNOWN
     entry: DictEntry | None = receiver.slots.get(first.value)
     default = rest[0].value if rest else Known(None, node)
+    if first.weak:  # only for `get`: another key may be meant
+        return weakened(entry.value if entry is not None and entry.is_sure else default if entry is None else UNKNOWN)
     if entry is not None and entry.is_sure:
         if name == "pop":
             remove_entry(m, receiver, first)
@@ -81,7 +83,7 @@ def _entry_method(m: Walker, receiver: Mapping, name: str, first: Value, rest: S
     is_sure = entry is None and not receiver.is_open
     if name == "setdefault":
         made = settled(default) if is_sure else join(entry.value, default) if entry is not None else UNKNOWN
-        if made is UNKNOWN and isinstance(default, Known):
+        if entry is None and not is_sure and isinstance(default, Known):
             made = weakened(default)
         m.write_entry(receiver, first.value, DictEntry(made, rest[0].node if rest else None))
         return made
@@ -121,7 +123,7 @@ def pairs_of(value: Value) -> dict[object, DictEntry] | None:
     found: dict[object, DictEntry] = {}
     for row in rows or ():
         key = row.slots.get(0) if isinstance(row, Items) and not row.open and len(row.slots) == 2 else None
-        if not isinstance(row, Items) or not isinstance(key, Known) or key.value.__hash__ is None:
+        if not isinstance(row, Items) or not isinstance(key, Known) or key.weak or key.value.__hash__ is None:
             return None
         found[key.value] = DictEntry(row.slots[1])
     return found if rows is not None else None
@@ -137,7 +139,7 @@ def forget_entries(m: Walker, mapping: Mapping) -> None:
 
 def remove_entry(m: Walker, mapping: Mapping, key: Value) -> None:
     """Carry out `del mapping[key]`."""
-    if not isinstance(key, Known) or key.value.__hash__ is None:
+    if not isinstance(key, Known) or key.weak or key.value.__hash__ is None:
         may_raise(m)
         m.store.change(mapping, {}, True)
         return

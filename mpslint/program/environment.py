@@ -7,7 +7,7 @@ import posixpath
 
 from mpslint.facts.facts import EnvironmentWrite
 from mpslint.facts.joined import join
-from mpslint.facts.values import UNKNOWN, DictEntry, Instance, Known, Mapping, Unknown, Value, weakened
+from mpslint.facts.values import UNKNOWN, DictEntry, Instance, Known, Mapping, Unknown, Value, is_weak, weakened
 from mpslint.program.arguments import CallArguments
 from mpslint.program.machine import Walker
 from mpslint.project.loaded import DOTENV
@@ -74,7 +74,8 @@ def call_os(m: Walker, name: str, arguments: CallArguments, node: ast.Call) -> V
     if name == "os.path.join":
         values = [argument.value for argument in positional]
         if values and all(isinstance(value, Known) and isinstance(value.value, str) for value in values):
-            return Known(posixpath.join(*(str(value.value) for value in values if isinstance(value, Known))), node)
+            parts = (str(value.value) for value in values if isinstance(value, Known))
+            return Known(posixpath.join(*parts), node, any(map(is_weak, values)))
         return UNKNOWN
     return None
 

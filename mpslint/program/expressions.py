@@ -80,7 +80,8 @@ def part_of(base: Value, index: Items, node: ast.Subscript) -> Value:
     if isinstance(base, OneOf):
         return join_all([part_of(one, index, node) for one in base.values])
     if bounds is None or bounds.step == 0:
-        return UNKNOWN
+        values = base.values() if isinstance(base, Items) and base.kind in ("list", "tuple") and not base.open else []
+        return Items(base.kind, {}, node, True, join_all(values)) if values and isinstance(base, Items) else UNKNOWN
     if isinstance(base, Known) and isinstance(base.value, (str, bytes)):
         return Known(base.value[bounds], node, base.weak, base.source)
     if not isinstance(base, Items) or base.kind not in ("list", "tuple"):
@@ -153,6 +154,7 @@ def _boolean(m: Walker, node: ast.BoolOp) -> Value:
     """`and`, `or`: one operand that decides is enough, wherever it stands."""
     decisive = isinstance(node.op, ast.Or)
     weak: Value | None = None
+    rests = False
     possible: list[Value] = []
     last: Value = UNKNOWN
     context = m.context
@@ -172,7 +174,9 @@ def _boolean(m: Walker, node: ast.BoolOp) -> Value:
                 one = node.values[0]
                 if isinstance(one, ast.BoolOp) and truth(refused) is False:
                     choices.note(m, node, refused, last, one.values[-1])
+                last = weakened(last) if rests else last
                 return last if not before else _decided([*before, last], decisive)
+            rests = rests or is_weak(last)
             if answer is decisive:
                 weak = weak or last
             elif answer is None:
@@ -183,7 +187,7 @@ def _boolean(m: Walker, node: ast.BoolOp) -> Value:
         m.context = context
     if weak is not None:
         return weak
-    found = _one_of(possible if m.truth(last) is None else [*possible, last])
+    found = _one_of(possible if m.truth(last) is None else [*possible, weakened(last) if rests else last])
     return Unknown("", None, asked) if found is UNKNOWN and asked and not decisive else found
 
 
@@ -327,7 +331,7 @@ def _dict(m: Walker, node: ast.Dict) -> Value:
             else:  # it may have the keys before it, too
                 may_raise(m)
                 result = Mapping(before, node, True)
-        elif isinstance(key, Known) and is_hashable(key.value):
+        elif isinstance(key, Known) and is_hashable(key.value) and not key.weak:
             result.slots[key.value] = DictEntry(value, value_node)
         else:
             result.slots = {key: DictEntry(UNKNOWN, entry.node, entry.is_sure) for key, entry in result.slots.items()}

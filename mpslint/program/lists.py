@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from mpslint.facts.facts import Accumulation
 from mpslint.facts.joined import join_all
-from mpslint.facts.values import UNKNOWN, Items, Known, Mapping, Unknown, Value, settled
+from mpslint.facts.values import UNKNOWN, Items, Known, Mapping, Unknown, Value, is_weak, settled
 from mpslint.program.arguments import CallArguments
 from mpslint.program.exits import Raised, may_raise
 from mpslint.program.machine import COMMAND_WORDS, Walker
@@ -81,7 +81,8 @@ def _looked_up(items: Items, name: str, arguments: CallArguments, node: ast.Call
     if name not in ("index", "count") or not is_known or not isinstance(first, Known):
         return UNKNOWN
     try:
-        return Known(getattr([one.value for one in values if isinstance(one, Known)], name)(first.value), node)
+        found = getattr([one.value for one in values if isinstance(one, Known)], name)(first.value)
+        return Known(found, node, any(map(is_weak, (first, *values))))
     except ValueError as error:
         raise Raised(type(error).__name__) from None
 
@@ -94,7 +95,8 @@ def _grow(m: Walker, items: Items, name: str, arguments: CallArguments, node: as
     values = items.values()
     if name in ("insert", "appendleft"):
         place = arguments.first() if name == "insert" else Known(0)
-        is_known = _is_known(items) and isinstance(place, Known) and isinstance(place.value, int) and len(arguments.positional) < 3
+        is_number = isinstance(place, Known) and isinstance(place.value, int) and not place.weak
+        is_known = _is_known(items) and is_number and len(arguments.positional) < 3
         if is_known and isinstance(place, Known):
             values.insert(place.value, settled(argument.value))
         _become(m, items, values if is_known else None)
@@ -171,7 +173,7 @@ def _shrink(m: Walker, items: Items, name: str, arguments: CallArguments, node: 
         m.store.change(items, {}, False)
         return taken
     values: list[Value] | None = items.values() if _is_known(items) and items.kind != "set" else None
-    if values is None or not (first is None or isinstance(first, Known)):
+    if values is None or not (first is None or (isinstance(first, Known) and not first.weak)):
         if items.open or items.slots:
             may_raise(m)
         m.store.change(items, {}, True)
@@ -181,7 +183,7 @@ def _shrink(m: Walker, items: Items, name: str, arguments: CallArguments, node: 
         if not isinstance(place, int) or not -len(values) <= place < len(values):
             raise Raised("IndexError")
         taken = values.pop(place)
-    elif isinstance(first, Known) and all(isinstance(one, Known) for one in values):
+    elif isinstance(first, Known) and all(isinstance(one, Known) and not one.weak for one in values):
         constants = [one.value for one in values if isinstance(one, Known)]
         if first.value not in constants:
             if name == "discard":
@@ -201,7 +203,7 @@ def set_items(m: Walker, items: Items, index: Value, target: ast.expr, value: Va
     values, value = items.values(), value if isinstance(target, ast.Slice) else settled(value)
     bounds = bounds_of(index)
     more = iterated(value) if isinstance(target, ast.Slice) else [value]
-    if isinstance(index, Known) and isinstance(index.value, int) and index.value in items.slots:
+    if isinstance(index, Known) and not index.weak and isinstance(index.value, int) and index.value in items.slots:
         m.store.change(items, {**items.slots, int(index.value): value}, items.open)
     elif bounds is None or more is None or not _is_known(items):
         may_raise(m)
@@ -232,6 +234,8 @@ def delete_items(m: Walker, items: Items, index: Value, target: ast.expr) -> Non
 
 def bounds_of(index: Value) -> slice | None:
     """Return the items that a subscript names; None where that is not known."""
+    if any(map(is_weak, index.values() if isinstance(index, Items) else (index,))):
+        return None
     if isinstance(index, Items) and index.kind == "slice":
         numbers = [one.value for one in index.values() if isinstance(one, Known) and (one.value is None or isinstance(one.value, int))]
         return slice(*numbers) if len(numbers) == 3 else None

@@ -155,7 +155,7 @@ def _combined_items(left: Value, op: ast.operator, right: Value, node: ast.AST) 
         and isinstance(items, Items)
         and isinstance(count, Known)
         and isinstance(count.value, int)
-        and not items.open
+        and not (count.weak or items.open)
     ):
         values = items.values()
         if items.kind in ("list", "tuple") and len(values) * max(count.value, 0) <= MOST_ITEMS:
@@ -364,11 +364,12 @@ def _membership(m: Walker, item: Value, container: Value, positive: bool, node: 
         is_there = entry is not None and entry.is_sure
         return Known(is_there is positive, node, item.weak) if is_there or (entry is None and not container.is_open) else UNKNOWN
     if isinstance(container, Items) and isinstance(item, (Known, Symbol)):
-        values = container.values()
-        if any(same(item, value) or (_are_plain(item, value) and item.value == value.value) for value in values):  # type: ignore[union-attr]
-            return Known(positive, node, is_weak(item), item.source if isinstance(item, Known) else "")
+        values, source = container.values(), item.source if isinstance(item, Known) else ""
+        equal = [one for one in values if same(item, one) or (_are_plain(item, one) and item.value == one.value)]  # type: ignore[union-attr]
+        if equal:
+            return Known(positive, node, is_weak(item) or all(map(is_weak, equal)), source)
         if not container.open and all(isinstance(value, type(item)) for value in values):
-            return Known(not positive, node, is_weak(item), item.source if isinstance(item, Known) else "")
+            return Known(not positive, node, any(map(is_weak, (item, *values))), source)
     return UNKNOWN
 
 
