@@ -5,13 +5,14 @@ from __future__ import annotations
 import getpass
 import os
 import platform
+import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from mpslint.cli._say import complain, standard_input
-from mpslint.core.finding import ReadError, UsageError
+from mpslint.core.finding import MpslintError, ReadError, UsageError
 from mpslint.source.writer import write_whole
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ def command(file: Path | None, output: Path | None, sources: tuple[str, ...], me
         file, sources = None, (str(file), *sources)
     log, diagnosis = _diagnosed(file)
     unknown = diagnosis is not None and (diagnosis.outcome is Explained.UNKNOWN or bool(diagnosis.unknown))
-    findings, settings = _checked(diagnosis, file, sources)
+    findings, settings, mistakes = _checked(diagnosis, file, sources)
     body = issue_body(
         IssueReport(
             examination=examine(ask_torch=not no_torch),
@@ -85,6 +86,7 @@ def command(file: Path | None, output: Path | None, sources: tuple[str, ...], me
             names=_names(),
             home=str(Path.home()),
             settings=settings,
+            mistakes=mistakes,
         )
     )
     _write(body, output)
@@ -139,8 +141,11 @@ def _diagnosed(file: Path | None) -> tuple[Log | None, Diagnosis | None]:
 
 def _checked(
     diagnosis: Diagnosis | None, file: Path | None, sources: tuple[str, ...]
-) -> tuple[tuple[PlacedFinding, ...], tuple[tuple[str, str, str, str], ...]]:
-    """Return what check finds in the sources that are named, and in a notebook that is its own source, and the settings of their runs."""
+) -> tuple[tuple[PlacedFinding, ...], tuple[tuple[str, str, str, str], ...], tuple[str, ...]]:
+    """Return what check finds in the sources that are named, and in a notebook that is its own source, and the settings of their runs.
+
+    Where mpslint itself goes wrong over one, the traceback is what the issue is about.
+    """
     from mpslint.diagnose.issue_report import PlacedFinding
     from mpslint.diagnose.joining import observed_versions
     from mpslint.report.plan import written_settings
@@ -149,9 +154,15 @@ def _checked(
 
     own = [str(file)] if file is not None and file.suffix.lower() == ".ipynb" and not sources else []
     options = Options(observed=observed_versions(diagnosis) if diagnosis is not None else {}, with_plans=True)
-    placed, settings = [], []
+    placed, settings, mistakes = [], [], []
     for found in find_files([*sources, *own]):
-        result = check_file(found, options)
+        try:
+            result = check_file(found, options)
+        except MpslintError:
+            raise
+        except Exception:  # a mistake of mpslint's own
+            mistakes.append(traceback.format_exc())
+            continue
         if result.checked is None:
             if result.path in sources:
                 raise ReadError(result.problem)
@@ -162,7 +173,7 @@ def _checked(
             where = f"cell {place.cell}, line {place.line}" if place.cell is not None else f"line {place.line}"
             placed.append(PlacedFinding(f"{Path(document.path).name}, {where}", finding))
         settings += written_settings(result.checked)
-    return tuple(placed), tuple(settings)
+    return tuple(placed), tuple(settings), tuple(mistakes)
 
 
 def _tail(text: str) -> str:

@@ -35,7 +35,7 @@ class IssueReport:
     """Everything that an issue should hold; what was not made is None or empty.
 
     `tail` is the end of the log, for a text that mpslint does not know. `names` and the `home` folder are taken out
-    wherever they stand. `settings` are rows of a run, a setting, its value and its place.
+    wherever they stand. `settings` are rows of a run, a setting, its value and its place; `mistakes` tracebacks of mpslint's own.
     """
 
     examination: Examination
@@ -46,3 +46,4 @@ class IssueReport:
     names: tuple[str, ...] = ()
     home: str = ""
     settings: tuple[tuple[str, str, str, str], ...] = ()
+    mistakes: tuple[str, ...] = ()

@@ -26,6 +26,8 @@ def _lines(report: IssueReport) -> Iterator[str]:
         yield markdown(report.diagnosis)
     if report.tail:
         yield f"## End of the log\n\n```\n{_fenced(report.tail)}\n```\n"
+    for one in report.mistakes:
+        yield f"## A mistake in mpslint\n\n```\n{_fenced(one)}\n```\n"
     yield from _environment(report)
     if report.findings:
         yield "## Findings\n"

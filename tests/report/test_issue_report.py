@@ -312,3 +312,19 @@ def test_a_secret_is_not_cut_in_two(tmp_path: Path) -> None:
 def test_a_run_without_end_is_counted() -> None:
     """No pattern goes again and again over a run of characters that no log needs."""
     assert scrub("a" * 100_000 + " end") == "<100000 characters> end"
+
+
+def test_a_mistake_of_mpslint_s_own_is_what_the_report_is_about(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`check` says that `mpslint report FILE` prints what to send: the same mistake doesn't end that."""
+
+    def breaks(*_: object) -> None:
+        raise KeyError("oh")
+
+    monkeypatch.setattr("mpslint.session.session.check_file", breaks)
+    file = tmp_path / "train.py"
+    file.write_text("import torch\n")
+    done = CliRunner().invoke(group, ["report", str(file), "--no-torch"])
+
+    assert done.exit_code == 0
+    assert "## A mistake in mpslint" in done.stdout
+    assert "KeyError: 'oh'" in done.stdout
