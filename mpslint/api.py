@@ -162,6 +162,5 @@ def _unread(checked: Checked) -> list[str]:
     lines = []
     for part in checked.unread:
         place = checked.document.place(part.span.start)
-        where = f"cell {place.cell}, line {place.line}" if place.cell is not None else f"line {place.line}"
-        lines.append(f"{where}: {part.reason}")
+        lines.append(f"{place.words}: {part.reason}")
     return lines

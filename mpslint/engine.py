@@ -260,7 +260,7 @@ def _tried(document: Document, target: Target, rules: tuple[Rule, ...], found: l
         counted = Counter(one.rule for one in after.findings)
         causes = (one for one in after.findings if one.holds_back and not is_fixed_too(one.fix, None, None))
         if cause := next((one for one in causes if counted[one.rule] > known[one.rule]), None):
-            suffix = not_made(f"{cause.rule} in line {after.document.place(cause.span.start).line} of {document.path}")
+            suffix = not_made(f"{cause.rule} in {after.document.place(cause.span.start).words} of {document.path}")
             found = [replace(one, fix=advised(one.fix, suffix)) if one.rule == rule.id else one for one in found]
     return found
 

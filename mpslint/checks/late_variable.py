@@ -35,8 +35,7 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
         if finds == "harmless" and loses_nothing:
             yield Match(Span(write.start, write.end), {"written": write.name}, context=write.context)
         if finds == "late" and earlier is not None and not loses_nothing:
-            line = evidence.document.place(evidence.span_of(earlier).start)
-            where = f"cell {line.cell}, line {line.line}" if line.cell else f"line {line.line}"
+            where = evidence.document.place(evidence.span_of(earlier).start).words
             related = (Related(evidence.span_of(earlier), "PyTorch reads it here"),)
             values = {"written": write.name, "where": where, "write": write, "earlier": earlier}
             yield Match(Span(write.start, write.end), values, context=write.context, related=related)

@@ -170,8 +170,7 @@ def _checked(
         document = result.checked.document
         for finding in result.findings:
             place = document.place(finding.span.start)
-            where = f"cell {place.cell}, line {place.line}" if place.cell is not None else f"line {place.line}"
-            placed.append(PlacedFinding(f"{Path(document.path).name}, {where}", finding))
+            placed.append(PlacedFinding(f"{Path(document.path).name}, {place.words}", finding))
         settings += written_settings(result.checked)
     return tuple(placed), tuple(settings), tuple(mistakes)
 

@@ -149,8 +149,7 @@ def place_in(path: str, place: Place) -> str:
 
 def short_place(place: Place) -> str:
     """Return a place in words, without its file, unless that is another than the one that is spoken of."""
-    where = f"cell {place.cell}, line {place.line}" if place.cell is not None else f"line {place.line}"
-    return f"{place.path}, {where}" if place.path else where
+    return f"{place.path}, {place.words}" if place.path else place.words
 
 
 def other_places(others: Sequence[ShownFinding]) -> str:

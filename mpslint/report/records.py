@@ -102,7 +102,7 @@ def repository_root(folder: Path) -> Path:
 
 def cell_words(place: Place) -> str:
     """Return `cell 3, line 2` for a place in a notebook, whose lines in the file say nothing to people; '' elsewhere."""
-    return f"cell {place.cell}, line {place.line}" if place.cell is not None else ""
+    return place.words if place.cell is not None else ""
 
 
 def advice(finding: ShownFinding) -> str:

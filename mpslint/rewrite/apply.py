@@ -155,7 +155,7 @@ def _caused(before: Mapping[str, Checked], after: Mapping[str, Checked], fixed: 
             is_fixable = path in fixed and finding.fix is not None and finding.fix.edits and finding.fix.safety in allowed
             if finding.holds_back and found[finding.rule] > known[finding.rule] and not is_fixable:
                 place = checked.document.place(finding.span.start)
-                return f"{finding.rule} in line {place.line} of {checked.document.path}"
+                return f"{finding.rule} in {place.words} of {checked.document.path}"
     return ""
 
 

@@ -88,8 +88,7 @@ def _said(event: TensorEvent, fixed: Evidence, said: dict[str, dict[str, str]]) 
     span = fixed.span_of(node)
     part = fixed.document.part_at(span.start)
     place = part.document.place(span.start - part.span.start)
-    line = f"cell {place.cell}, line {place.line}" if place.cell is not None else f"line {place.line}"
-    where = f"{line} of {part.document.path}" if fixed.document.parts else line
+    where = f"{place.words} of {part.document.path}" if fixed.document.parts else place.words
     quoted = " ".join(ast.unparse(node).split())
     shown = quoted if len(quoted) <= LONGEST_OPERAND else f"{quoted[: LONGEST_OPERAND - 3]}..."
     return said[event.kind][event.certainty.value].format(operand=shown, where=where, dtype=operand.dtype)

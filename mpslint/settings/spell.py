@@ -93,8 +93,7 @@ def _replace_value(evidence: Evidence, setting: Setting, text: str) -> WrittenSe
     where = ""
     if setting.origin is not None and setting.origin != span and _is_only_for(evidence, setting):
         span = setting.origin
-        line = evidence.document.place(span.start)
-        where = f" in cell {line.cell}, line {line.line}" if line.cell else f" in line {line.line}"
+        where = f" in {evidence.document.place(span.start).words}"
     old = evidence.document.text[span.start : span.end]
     if old == text:
         return None

@@ -44,7 +44,7 @@ def write_flag(evidence: Evidence, plan: TrainingPlan, setting: Setting | None, 
         return None
     shown = f"{setting.spelling} {new}"
     if flag.origin is not None and flag.origin not in flag.span:
-        shown = f"{new} in line {evidence.document.line_at(span.start)}"
+        shown = f"{new} in {evidence.document.place(span.start).words}"
     return WrittenSetting((Edit(span, text),), shown)
 
 

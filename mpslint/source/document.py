@@ -120,6 +120,11 @@ class Place:
     path: str = ""
     """The file, where that is another than the one that is spoken of."""
 
+    @property
+    def words(self) -> str:
+        """The place without its file: `line 7`, in a notebook `cell 12, line 7`."""
+        return f"cell {self.cell}, line {self.line}" if self.cell is not None else f"line {self.line}"
+
 
 @record(frozen=True, slots=True, eq=False)
 class Part:

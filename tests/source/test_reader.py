@@ -298,3 +298,13 @@ def test_more_than_a_program_is_said_in_one_line(name: str, data: bytes, said: s
 def test_as_much_as_a_program_may_be_is_read() -> None:
     """At the bound itself."""
     assert read("x.py", b"x=1\n" * 200_000).python.count("\n") == 200_000
+
+
+def test_a_place_in_words_has_its_cell() -> None:
+    """Lines of a notebook count within their cell, wherever they are spoken of."""
+    cells = [{"cell_type": "code", "metadata": {}, "execution_count": None, "outputs": [], "source": "a = 1\nb = 2"}] * 2
+    notebook = json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 4}).encode()
+    document = read("a.ipynb", notebook)
+
+    assert document.place(document.text.rindex("b = 2")).words == "cell 2, line 2"
+    assert read("a.py", b"a = 1\nb = 2\n").place(6).words == "line 2"
