@@ -135,6 +135,9 @@ def change_attribute(m: Walker, name: str, given: Value = UNKNOWN) -> None:
                 not_followed(m, [own.setter, one, given])
             else:
                 m.store.forget(one.slots, name)
+            for above in cls.lineage() if cls is not None and isinstance(one, Instance) else ():  # `type(one).name = ...`
+                if name in above.slots and not isinstance(above.slots[name], Function):
+                    m.store.forget(above.slots, name)
     if lost:
         m.store.lose(given)
 
