@@ -17,6 +17,7 @@ from mpslint.core.versions import VersionRange
 from mpslint.facts.values import Call, Context, Instance, Known
 from mpslint.rule.check import check_module
 from mpslint.rule.comparisons import call_holds, combined, compare_all, fits_any, setting_holds
+from mpslint.rule.crosses import crossings
 from mpslint.rule.events import call_of, events_for
 from mpslint.rule.guards import is_caught_beside, is_guarded, on_every_way
 from mpslint.rule.rule import Condition, Rule
@@ -280,6 +281,10 @@ def check_function(name: str) -> CheckFunction:
 
 
 def _events(condition: Condition, evidence: Evidence) -> Iterator[Match]:
+    for one in crossings(evidence) if "crosses" in condition.names else ():
+        match = match_of(one.workers, evidence.plans[-1], evidence) if one.of in condition.options["of"] else None
+        if match is not None:
+            yield dataclasses.replace(match, values={**match.values, **one.values}, related=(*match.related, *one.related))
     for span, values, event, related, node in events_for(condition, evidence):
         yield Match(span, values, None, call_of(event, evidence), None, event.context, related, node)
 
