@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from mpslint.checks._trainers import trainer_of
 from mpslint.core.checkpoints import parameters_of
 from mpslint.core.knowledge import platform_data
 from mpslint.core.versions import Version
@@ -68,7 +67,7 @@ def _model_of(plan: TrainingPlan, evidence: Evidence) -> Setting | None:
     None where it is not loaded by name, or quantised.
     """
     optimizers = plan.calls.get("optimizer", ())
-    trainer = trainer_of(plan) or (optimizers[0] if plan.kind == "loop" and len(optimizers) == 1 else None)
+    trainer = plan.trainer or (optimizers[0] if plan.kind == "loop" and len(optimizers) == 1 else None)
     if trainer is None or "quantization" in plan.calls or any(setting.is_written for setting in plan.settings.get("model.bits", ())):
         return None
     given = trainer.keywords.get("model") or trainer.keywords.get("params") or next(iter(trainer.arguments), None)

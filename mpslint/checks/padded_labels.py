@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from mpslint.checks._trainers import trainer_of
 from mpslint.facts.values import Call, FunctionNode, Instance, Symbol
 from mpslint.program.walk import called_name, walk
 from mpslint.rule.judge import Match
@@ -38,7 +37,7 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
 
 
 def _of_plan(plan: TrainingPlan, evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
-    keeps = _keeps_labels(trainer_of(plan), evidence, options)
+    keeps = _keeps_labels(plan.trainer, evidence, options)
     for setting in (*plan.settings.get("padding.target", ()), *plan.settings.get("padding.strategy", ())):
         if setting.is_known and setting.constant in ("max_length", "longest") and setting.span is not None and setting.is_written:
             call = setting.call
