@@ -340,7 +340,8 @@ def _holds(condition: Condition, match: Match, evidence: Evidence) -> bool:
     if subject == "program":
         return evidence.is_program is (condition.names[0].lower() == "true")
     if subject == "runs_on":
-        return any(evidence.runs_on(name) for name in condition.names)
+        before = evidence.call_order.get(id(match.call), 0) if condition.options.get("already") else None
+        return any(evidence.runs_on(name) and (before is None or evidence.is_put_on(name, before)) for name in condition.names)
     if subject == "certain":
         is_sure = match.context is None or (match.context.called and not match.context.guards)  # a default is no answer
         return is_sure is (condition.names[0].lower() == "true")
