@@ -1,4 +1,7 @@
-"""Models whose training state alone, without any activation, is more than the Mac's GPU works well with."""
+"""Models whose training state alone, without any activation, is more than the Mac's GPU works well with.
+
+A check because it works out a sum of weights, gradients and optimizer state, and the Mac that holds it.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Trainers of the program whose training loop is its own, so that what the library's loop does, such as autocast, isn't done."""
+"""Trainers of the program whose training loop is its own, so that what the library's loop does, such as autocast, isn't done.
+
+A check because it asks what methods of a class hand on to those that they override.
+"""
 
 from __future__ import annotations
 

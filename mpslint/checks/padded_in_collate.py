@@ -1,4 +1,8 @@
-"""Collate functions of the program that pad each batch to its longest sample."""
+"""Collate functions of the program that pad each batch to its longest sample.
+
+A check because the length to which a function of the program fills is found in its arithmetic, which the tensor domain doesn't follow
+yet.
+"""
 
 from __future__ import annotations
 

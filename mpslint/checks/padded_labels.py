@@ -1,4 +1,7 @@
-"""Labels that the tokenizer pads and nobody masks: the model is trained to write padding."""
+"""Labels that the tokenizer pads and nobody masks: the model is trained to write padding.
+
+A check because it follows ids from a tokenizer's call into the labels of a row, through names that nothing else reads.
+"""
 
 from __future__ import annotations
 
