@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import pytest
+import torch
 import yaml
 
 from mpslint.checks.known_calls import load_table
@@ -18,6 +19,10 @@ from mpslint.program.platform import load_platform
 from mpslint.rule.loading import load_rules
 from mpslint.source.reader import read
 from mpslint.target.target import default_target, with_versions
+from mpslint.verify.emulator.keys import GraphCache
+from mpslint.verify.emulator.memory import LiveMemory
+from mpslint.verify.emulator.operators import Coverage
+from mpslint.verify.emulator.watch import Watch
 from mpslint.verify.outcome import Composition, RunResult
 from mpslint.verify.platform import missing_operators, precision_outcome
 from mpslint.verify.spec import Lengths, RunSpec, VerifiedMac
@@ -129,6 +134,46 @@ def test_operators_stand_once() -> None:
         major, minor = map(int, str(first).split("."))
         assert operator in missing_operators(f"{major}.{minor - 1}")
         assert operator not in missing_operators(str(first))
+
+
+CALLS = {
+    "kthvalue.values": "x.kthvalue(2)",
+    "mode": "torch.mode(x)",
+    "_standard_gamma": "torch.distributions.Gamma(x.exp(), x.exp(), validate_args=False).rsample()",
+    "nanmedian": "torch.nanmedian(x)",
+    "linalg_lstsq.out": "torch.linalg.lstsq(x, x)",
+    "_cummax_helper": "x.cummax(0)",
+    "upsample_bicubic2d": "F.interpolate(x.view(1, 1, 8, 8), size=4, mode='bicubic')",
+    "take": "torch.take(x, torch.zeros(2, dtype=torch.int64, device=x.device))",
+    "linalg_qr": "torch.linalg.qr(x)",
+    "_fft_r2c": "torch.fft.rfft(x)",
+    "_logcumsumexp": "x.logcumsumexp(0)",
+    "unique_dim": "torch.unique(x, dim=0)",
+    "sinc": "torch.sinc(x)",
+    "scatter_reduce.two": "x.scatter_reduce(0, torch.zeros(8, 8, dtype=torch.int64, device=x.device), x, 'amax')",
+    "_linalg_eigh": "torch.linalg.eigh(x)",
+    "adaptive_max_pool3d": "torch.nn.AdaptiveMaxPool3d(2)(x.view(1, 4, 4, 4))",
+    "frexp.Tensor_out": "torch.frexp(x)",
+}
+"""Operators, each with an expression of a tensor that needs it."""
+
+
+@pytest.mark.parametrize("operator", CALLS)
+def test_an_operator_is_missing_for_all_in_the_same_releases(operator: str) -> None:
+    """check at the written call, verify at the operator that torch runs for it, diagnose by its name."""
+    first, rules = first_version(f"aten::{operator}"), tuple(rule for rule in load_rules() if rule.id == "MPS910")
+    assert first is not None
+    major, minor = map(int, (first or "2.15").split("."))
+    document = read(
+        "run.py", f'import torch\nimport torch.nn.functional as F\n\nx = torch.ones(8, 8, device="mps")\ny = {CALLS[operator]}\n'.encode()
+    )
+    for release, is_missing in ((f"{major}.{minor - 1}" if first else "2.15", True), *([(first, False)] if first else [])):
+        found = check(document, with_versions(default_target(), {"torch": release}, "test"), rules).findings
+        coverage = Coverage(release)
+        with Watch(LiveMemory(), GraphCache(frozenset()), coverage.see):
+            eval(CALLS[operator], {"torch": torch, "F": torch.nn.functional, "x": torch.ones(8, 8, device="meta")})
+        assert bool(found) is is_missing, release
+        assert any(trouble.name == operator for trouble in coverage.troubles.values()) is is_missing, release
 
 
 def test_operators_have_one_first_version() -> None:

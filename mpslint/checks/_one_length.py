@@ -6,10 +6,10 @@ import ast
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from mpslint.checks._loaders import made_of
 from mpslint.checks._longest import IS_PAD, MAKERS, MEASURES
-from mpslint.facts.values import Class, Value
+from mpslint.facts.values import Class, Instance, Value
 from mpslint.program.walk import called_name, walk
+from mpslint.rule.crosses import carried_by
 
 JOINS = frozenset(["cat", "concat", "concatenate"])
 CUTS_AND_FILLS = frozenset(["fix_length", "pad_or_trim"])
@@ -23,7 +23,8 @@ def has_one_length(dataset: Value, padded: Sequence[ast.AST], times: int) -> boo
     the data set cuts and fills as the function pads (`times`).
     """
     keys = {node.value for call in padded for node in walk(call) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
-    found = [_lengths_of(cls) for cls in made_of(dataset) if isinstance(cls, Class) and cls.lookup("__getitem__") is not None]
+    classes = [one.value.cls for one in carried_by([dataset]) if isinstance(one.value, Instance) and one.value.cls is not None]
+    found = [_lengths_of(cls) for cls in classes if cls.lookup("__getitem__") is not None]
     return bool(found) and all(_covers(lengths, parts, keys, times) for lengths, parts in found)
 
 

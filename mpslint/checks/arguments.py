@@ -1,4 +1,8 @@
-"""Arguments that a call does not take in the Target's versions, from `rules/platform/arguments.yaml`."""
+"""Arguments that a call does not take in the Target's versions, from `rules/platform/arguments.yaml`.
+
+A check because what a call takes is compared with a table of versions for each of its arguments, also those that a parser or a file gives
+it.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Install commands of a notebook that pip cannot carry out on a Mac, and then installs nothing of the whole line."""
+"""Install commands of a notebook that pip cannot carry out on a Mac, and then installs nothing of the whole line.
+
+A check because pip's own syntax is read in the text of shell lines, of which no fact is kept.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""A device that a program only hands to libraries of which nothing is known: whether they take the Mac's GPU is theirs to say."""
+"""A device that a program only hands to libraries of which nothing is known: whether they take the Mac's GPU is theirs to say.
+
+A check because it follows every use of a device to the packages that get it.
+"""
 
 from __future__ import annotations
 

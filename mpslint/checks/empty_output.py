@@ -1,4 +1,7 @@
-"""Output of a command that macOS lacks, used as if there were some: `os.popen("nvidia-smi -L").readlines()[0]`."""
+"""Output of a command that macOS lacks, used as if there were some: `os.popen("nvidia-smi -L").readlines()[0]`.
+
+A check because it follows a text that is empty on a Mac through the methods called on it to where one raises.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Shell scripts that `set -e` ends at a command that macOS lacks, before they start the training: `nvidia-smi`, `apt-get install`."""
+"""Shell scripts that `set -e` ends at a command that macOS lacks, before they start the training: `nvidia-smi`, `apt-get install`.
+
+A check because it compares a command with the lines of the script that come after it.
+"""
 
 from __future__ import annotations
 

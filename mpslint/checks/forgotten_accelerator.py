@@ -1,4 +1,7 @@
-"""A setting that is the CPU because there is no CUDA: `accelerator="gpu" if torch.cuda.is_available() else "cpu"`, or a device map."""
+"""A setting that is the CPU because there is no CUDA: `accelerator="gpu" if torch.cuda.is_available() else "cpu"`, or a device map.
+
+A check because it looks for the question behind the value of a setting, which has no event of its own.
+"""
 
 from __future__ import annotations
 

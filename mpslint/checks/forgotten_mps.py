@@ -1,4 +1,7 @@
-"""A choice of device that knows CUDA and the CPU only: `"cuda" if torch.cuda.is_available() else "cpu"`, as expression or statement."""
+"""A choice of device that knows CUDA and the CPU only: `"cuda" if torch.cuda.is_available() else "cpu"`, as expression or statement.
+
+A check because it weighs both ways of a choice against each other, and all uses of what it gives.
+"""
 
 from __future__ import annotations
 

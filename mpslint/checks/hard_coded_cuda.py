@@ -1,4 +1,7 @@
-"""A device that is CUDA whatever the machine: `.cuda()`, `.to("cuda")`, `device = "cuda"` and all that reads it."""
+"""A device that is CUDA whatever the machine: `.cuda()`, `.to("cuda")`, `device = "cuda"` and all that reads it.
+
+A check because one constant decides for many uses, of which the first that nothing saves is told.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""An environment in which no run can reach the Mac's GPU, or that pip refuses to install."""
+"""An environment in which no run can reach the Mac's GPU, or that pip refuses to install.
+
+A check because it asks the Target, its pins and their sources, and no program.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Calls of which `rules/platform/` knows what they do on a Mac, by version: missing operators, CUDA, names that do not exist."""
+"""Calls of which `rules/platform/` knows what they do on a Mac, by version: missing operators, CUDA, names that do not exist.
+
+A check because it holds each call to tables of operators, by version, operand and place; these tables grow, not the rules.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Environment variables that are set when PyTorch has read them already: at its import, or when the GPU was first used."""
+"""Environment variables that are set when PyTorch has read them already: at its import, or when the GPU was first used.
+
+A check because it compares the order in which variables, imports and uses of the GPU are reached.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Commands of shell scripts that start a training through a program that macOS lacks: `taskset -c 0-3 python train.py`."""
+"""Commands of shell scripts that start a training through a program that macOS lacks: `taskset -c 0-3 python train.py`.
+
+A check because it parts a command from the command that is its argument.
+"""
 
 from __future__ import annotations
 

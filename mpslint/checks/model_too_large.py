@@ -1,4 +1,7 @@
-"""Models whose training state alone, without any activation, is more than the Mac's GPU works well with."""
+"""Models whose training state alone, without any activation, is more than the Mac's GPU works well with.
+
+A check because it works out a sum of weights, gradients and optimizer state, and the Mac that holds it.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,6 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from mpslint.checks._trainers import trainer_of
 from mpslint.core.checkpoints import parameters_of
 from mpslint.core.knowledge import platform_data
 from mpslint.core.versions import Version
@@ -68,7 +70,7 @@ def _model_of(plan: TrainingPlan, evidence: Evidence) -> Setting | None:
     None where it is not loaded by name, or quantised.
     """
     optimizers = plan.calls.get("optimizer", ())
-    trainer = trainer_of(plan) or (optimizers[0] if plan.kind == "loop" and len(optimizers) == 1 else None)
+    trainer = plan.trainer or (optimizers[0] if plan.kind == "loop" and len(optimizers) == 1 else None)
     if trainer is None or "quantization" in plan.calls or any(setting.is_written for setting in plan.settings.get("model.bits", ())):
         return None
     given = trainer.keywords.get("model") or trainer.keywords.get("params") or next(iter(trainer.arguments), None)

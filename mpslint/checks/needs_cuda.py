@@ -1,4 +1,7 @@
-"""Code that stops where there is no CUDA, or no package that needs it: an `assert`, a `raise` or an exit under a question for it."""
+"""Code that stops where there is no CUDA, or no package that needs it: an `assert`, a `raise` or an exit under a question for it.
+
+A check because it asks whether the branch that a Mac takes ends the program.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Trainers of the program whose training loop is its own, so that what the library's loop does, such as autocast, isn't done."""
+"""Trainers of the program whose training loop is its own, so that what the library's loop does, such as autocast, isn't done.
+
+A check because it asks what methods of a class hand on to those that they override.
+"""
 
 from __future__ import annotations
 
@@ -15,18 +18,14 @@ from mpslint.settings.evidence import Evidence
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
     """Yield each call that makes such a Trainer. Option `without`: what its class doesn't mention."""
-    classes = platform_data("overrides")["classes"]
+    table = platform_data("overrides")["trainers"]
+    classes = table["classes"]
     for call in evidence.facts.calls:
         cls = call.result.cls if call.result is not None else None
-        if cls is None or not any(name in classes for name in call.names) or not replaces_loop(cls):
+        if cls is None or not any(name in classes for name in call.names) or not any(is_replaced(name, cls) for name in table["loops"]):
             continue
         if not any(re.search(options["without"], ast.unparse(one.node)) for one in cls.lineage()):
             yield Match(evidence.span_of(call.node), call=call, context=call.context, node=call.node)
-
-
-def replaces_loop(cls: Class) -> bool:
-    """Return whether a class has a training loop of its own."""
-    return any(is_replaced(name, cls) for name in platform_data("overrides")["loops"])
 
 
 def is_replaced(name: str, cls: Class) -> bool:

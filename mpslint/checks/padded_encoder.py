@@ -1,4 +1,7 @@
-"""Transformer encoders that are given a padding mask and evaluated: PyTorch looks at the mask with an operator that MPS lacks."""
+"""Transformer encoders that are given a padding mask and evaluated: PyTorch looks at the mask with an operator that MPS lacks.
+
+A check because PyTorch's fast path hangs on a dozen arguments of two modules together.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Collate functions of the program that pad each batch to its longest sample."""
+"""Collate functions of the program that pad each batch to its longest sample.
+
+A check because the length to which a function of the program fills is found in its arithmetic, which the tensor domain doesn't follow
+yet.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +12,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any
 
-from mpslint.checks._loaders import never_read
 from mpslint.checks._longest import filled_to_longest
 from mpslint.checks._one_length import has_one_length
 from mpslint.facts.values import Bound, Function, Instance, Known, Unknown, Value, alternatives_of
 from mpslint.program.walk import called_name, walk
 from mpslint.rule.judge import Match
+from mpslint.rule.loaders import never_read
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.plan import TrainingPlan
 

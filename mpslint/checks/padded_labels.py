@@ -1,4 +1,7 @@
-"""Labels that the tokenizer pads and nobody masks: the model is trained to write padding."""
+"""Labels that the tokenizer pads and nobody masks: the model is trained to write padding.
+
+A check because it follows ids from a tokenizer's call into the labels of a row, through names that nothing else reads.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,6 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from mpslint.checks._trainers import trainer_of
 from mpslint.facts.values import Call, FunctionNode, Instance, Symbol
 from mpslint.program.walk import called_name, walk
 from mpslint.rule.judge import Match
@@ -38,7 +40,7 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
 
 
 def _of_plan(plan: TrainingPlan, evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
-    keeps = _keeps_labels(trainer_of(plan), evidence, options)
+    keeps = _keeps_labels(plan.trainer, evidence, options)
     for setting in (*plan.settings.get("padding.target", ()), *plan.settings.get("padding.strategy", ())):
         if setting.is_known and setting.constant in ("max_length", "longest") and setting.span is not None and setting.is_written:
             call = setting.call

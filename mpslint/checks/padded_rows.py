@@ -1,4 +1,7 @@
-"""Rows that have few lengths before any collator sees them: `Dataset.map` pads them by the thousand, or a Trainer's own method to one."""
+"""Rows that have few lengths before any collator sees them: `Dataset.map` pads them by the thousand, or a Trainer's own method to one.
+
+A check because it looks into functions that `map` calls with groups of rows, which the interpreter doesn't run.
+"""
 
 from __future__ import annotations
 

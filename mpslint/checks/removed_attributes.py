@@ -1,4 +1,7 @@
-"""Attributes that the objects of a class no longer have, from `attributes` of `rules/platform/removed_names.yaml`."""
+"""Attributes that the objects of a class no longer have, from `attributes` of `rules/platform/removed_names.yaml`.
+
+A check because it finds reads of an attribute, of which no fact is kept.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Names that a package has no more in the Target's versions, from `rules/platform/removed_names.yaml`."""
+"""Names that a package has no more in the Target's versions, from `rules/platform/removed_names.yaml`.
+
+A check because it holds imports, calls and methods to a table of versions, and knows what took their place.
+"""
 
 from __future__ import annotations
 

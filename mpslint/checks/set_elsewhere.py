@@ -1,6 +1,8 @@
 """A choice of device that is only a default, where the run sets the device.
 
 `config.get("device", choice)`, and `device: cpu` in YAML; `def load(device=choice)`, and every call gives one, or nothing calls it.
+
+A check because it asks whether any run takes a default at all, by all calls of its function.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""A model on the Mac's GPU that is given to a function which prints its layers, and runs it on the CPU for that."""
+"""A model on the Mac's GPU that is given to a function which prints its layers, and runs it on the CPU for that.
+
+A check because it follows where a model lies from call to call, past a function that moves it without saying so.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Names that only a branch for CUDA gives a value, and that the program reads whichever branch it takes."""
+"""Names that only a branch for CUDA gives a value, and that the program reads whichever branch it takes.
+
+A check because it asks which branch would have given a name a value.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Tokenizer calls of a preprocessing function that let texts of any length through."""
+"""Tokenizer calls of a preprocessing function that let texts of any length through.
+
+A check because it looks into functions that `map` calls with rows, which the interpreter doesn't run.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Tokenizer calls whose length is no multiple of what they pad to."""
+"""Tokenizer calls whose length is no multiple of what they pad to.
+
+A check because it compares two arguments of one call with each other, and rounds one to the other.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Environment variables that look as if they spoke to the MPS backend, but that PyTorch does not read."""
+"""Environment variables that look as if they spoke to the MPS backend, but that PyTorch does not read.
+
+A check because it looks for the name that is nearest to a wrong one.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The limits of the MPS allocator, as environment variables set them: no limit, no number, out of range, or one above the other."""
+"""The limits of the MPS allocator, as environment variables set them: no limit, no number, out of range, or one above the other.
+
+A check because two limits are read as C reads numbers, and compared with each other.
+"""
 
 from __future__ import annotations
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import fnmatch
 import functools
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from mpslint.facts.values import Argument, Call, Items, Known, Mapping, Symbol, Value, alternatives_of, is_weak
+from mpslint.facts.values import Argument, Bound, Call, Function, Instance, Items, Known, Mapping, Symbol, Value, alternatives_of, is_weak
+from mpslint.program.reach import text_of
+from mpslint.rule.crosses import carried_by
 from mpslint.rule.loops import is_in_each_step
 from mpslint.rule.rule import Condition
 from mpslint.settings.setting import Setting
@@ -84,6 +86,9 @@ def _argument_holds(argument: Argument | None, comparisons: tuple[tuple[str, Any
         return (argument is not None) is wanted and not (argument is None and is_open)
     if argument is None:
         return False
+    asked = {op: value for op, value in comparisons if op in _OF_VALUES}
+    if asked:
+        return all(_OF_VALUES[op](argument.value, value) for op, value in asked.items())
     constants = []
     for value in alternatives_of(argument.value):
         if isinstance(value, Known):
@@ -97,6 +102,28 @@ def _argument_holds(argument: Argument | None, comparisons: tuple[tuple[str, Any
         else:
             return False
     return compare_all(tuple(constants), comparisons)
+
+
+def _is_made_by(value: Value, names: tuple[str, ...]) -> bool:
+    """Return whether a value is what a call of one of some names returns, whatever else it may be."""
+    calls = (one.call for one in alternatives_of(value) if isinstance(one, Instance))
+    return any(fits_any(name, names) for call in calls if call is not None for name in call.names)
+
+
+def _contains(value: Value, made: Condition) -> bool:
+    """Return whether a value is, or holds, what such a call makes."""
+    calls = (one.value.call for one in carried_by([value]) if isinstance(one.value, Instance))
+    return any(call is not None and call_holds(call, made) for call in calls)
+
+
+def _reads(value: Value, names: tuple[str, ...]) -> bool:
+    """Return whether a value is a function of the program that reads one of some attributes."""
+    function = value.function if isinstance(value, Bound) else value
+    return isinstance(function, Function) and not text_of(function.node).read.isdisjoint(names)
+
+
+_OF_VALUES: dict[str, Callable[[Value, Any], bool]] = {"made_by": _is_made_by, "contains": _contains, "reads": _reads}
+"""What an argument is asked that is no constant."""
 
 
 def _words_of(items: Items) -> str:

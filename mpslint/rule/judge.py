@@ -17,8 +17,9 @@ from mpslint.core.versions import VersionRange
 from mpslint.facts.values import Call, Context, Instance, Known
 from mpslint.rule.check import check_module
 from mpslint.rule.comparisons import call_holds, combined, compare_all, fits_any, setting_holds
+from mpslint.rule.crosses import crossings
 from mpslint.rule.events import call_of, events_for
-from mpslint.rule.guards import is_caught_beside, is_guarded, on_every_way
+from mpslint.rule.guards import is_caught_beside, is_certain, is_guarded, on_every_way
 from mpslint.rule.rule import Condition, Rule
 from mpslint.rule.trained import is_trained_as
 from mpslint.rule.ways import is_reached, makes_another
@@ -280,6 +281,10 @@ def check_function(name: str) -> CheckFunction:
 
 
 def _events(condition: Condition, evidence: Evidence) -> Iterator[Match]:
+    for one in crossings(evidence) if "crosses" in condition.names else ():
+        match = match_of(one.workers, evidence.plans[-1], evidence) if one.of in condition.options["of"] else None
+        if match is not None:
+            yield dataclasses.replace(match, values={**match.values, **one.values}, related=(*match.related, *one.related))
     for span, values, event, related, node in events_for(condition, evidence):
         yield Match(span, values, None, call_of(event, evidence), None, event.context, related, node)
 
@@ -307,9 +312,12 @@ _SUBJECTS: dict[str, Callable[[Condition, Evidence], Iterator[Match]]] = {
 def _holds(condition: Condition, match: Match, evidence: Evidence) -> bool:
     """Return whether a condition other than the first holds for the run that a place belongs to."""
     subject = condition.subject
-    if subject == "setting" and condition.options.get("elsewhere"):
-        others = (setting for one in evidence.file_plans.matched for setting in one.settings if setting.name in condition.names)
-        return any(one.node is not match.node and setting_holds(one, condition) for one in others)
+    if subject == "setting" and (condition.options.get("elsewhere") or condition.options.get("in_run")):
+        in_run = condition.options.get("in_run")  # where it is reached for sure
+        matched = ((evidence.whole or evidence) if in_run else evidence).file_plans.matched
+        said = (setting for one in matched for setting in one.settings if setting.name in condition.names)
+        counts = (one for one in said if (one.context and is_certain(one.context) if in_run else one.node is not match.node))
+        return any(setting_holds(one, condition) for one in counts)
     if subject == "setting":
         return any(_holds_for(name, condition, match) for name in condition.names) or _calls_instead(condition, match, evidence)
     if subject in ("product", "ratio"):
@@ -332,7 +340,8 @@ def _holds(condition: Condition, match: Match, evidence: Evidence) -> bool:
     if subject == "program":
         return evidence.is_program is (condition.names[0].lower() == "true")
     if subject == "runs_on":
-        return any(evidence.runs_on(name) for name in condition.names)
+        before = evidence.call_order.get(id(match.call), 0) if condition.options.get("already") else None
+        return any(evidence.runs_on(name) and (before is None or evidence.is_put_on(name, before)) for name in condition.names)
     if subject == "certain":
         is_sure = match.context is None or (match.context.called and not match.context.guards)  # a default is no answer
         return is_sure is (condition.names[0].lower() == "true")

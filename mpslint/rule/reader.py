@@ -21,6 +21,8 @@ from mpslint.settings.roles import check_role, closest
 from mpslint.settings.vocabulary import load_vocabulary
 
 COMPARISONS = ("is", "not", "at_least", "at_most", "above", "below", "matches", "may_be", "is_a", "outside")
+OF_VALUES = ("made_by", "contains", "reads")
+"""What an argument is asked that is no constant: the names of what made it, a call that made something in it, attributes that it reads."""
 TYPES = ("whole", "number", "text")
 """What `is_a` asks for: a whole number, another number, or text."""
 IN_LOOP = (True, False, "training")
@@ -30,7 +32,8 @@ SUBJECTS = tuple(
     "versions suppression runs_on program".split()
 )
 _OPTIONS = {
-    "setting": {"elsewhere"}, "method": {"receiver"}, "import": {"later"}, "uses": {"in_run"}, "asks": {"in_run"}, "trained": {"adapts"},
+    "setting": {"elsewhere", "in_run"}, "method": {"receiver"}, "import": {"later"}, "uses": {"in_run"}, "asks": {"in_run"},
+    "trained": {"adapts", "as_part"}, "runs_on": {"already"},
     "event": {"of", "certainty", "dtype", "graph", "follows"},
 }  # fmt: skip
 """What the subjects of conditions take as `options`; a check has its own."""
@@ -200,9 +203,15 @@ class RuleReader:
             "subject": subject,
             "names": tuple(map(str, names)),
             "comparisons": self.comparisons(data, where),
-            "arguments": {name: self.comparisons(row, where) for name, row in data.get("arguments", {}).items()},
+            "arguments": {name: self.argument(row, where) for name, row in data.get("arguments", {}).items()},
         }
         return Condition(**read)
+
+    def argument(self, data: Mapping[str, Any], where: str) -> tuple[tuple[str, Any], ...]:
+        """Return what is asked of an argument."""
+        self.only(data, {*COMPARISONS, *OF_VALUES, "any"}, where)
+        read = {"contains": lambda row: self.condition(row, where)}
+        return self.comparisons(data, where) + tuple((key, read.get(key, _as_tuple)(data[key])) for key in OF_VALUES if key in data)
 
     def comparisons(self, data: Mapping[str, Any], where: str) -> tuple[tuple[str, Any], ...]:
         """Return the comparisons of a condition or an argument."""

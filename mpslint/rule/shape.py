@@ -27,7 +27,7 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
     **dict.fromkeys("by_default any_machine worsens as_one terse tried on_request remove_argument remove_statement".split(), (bool,)),
     **dict.fromkeys("known_miss unsafe any written missing direct settled trains trained chooses_device program".split(), (bool,)),
     **dict.fromkeys("setting product ratio call method environment handler import role uses asks chip runs_on".split(), NAMES),
-    **dict.fromkeys("unless_guarded plan roles styles imports does or_calls".split(), NAMES),
+    **dict.fromkeys("unless_guarded plan roles styles imports does or_calls made_by reads".split(), NAMES),
     **dict.fromkeys(("at_least", "at_most", "above", "below"), NUMBER),
     **dict.fromkeys(("examples", "sources", "positional", "outside"), (list,)),
     **dict.fromkeys(("options", "target", "set", "argument", "statement", "arguments"), (dict,)),
@@ -39,7 +39,7 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
 MOST_COPIES = 10
 r"""How often a fixed repeat may copy a group that itself repeats (`(\d{1,3}\.){3}`)."""
 _LISTS_OF_TEXT = frozenset([key for key, types in _TYPES.items() if types == NAMES] + ["sources", "positional"])
-_MAPPINGS = ("when", "unless", "unless_in_run", "outcomes", "fix", "examples")
+_MAPPINGS = ("when", "unless", "unless_in_run", "outcomes", "fix", "examples", "contains")
 """Keys that hold a mapping, or several, with keys of their own."""
 _FUNCTIONS = {"check": "find", "compute": "values", "rewrite": "rewrite"}
 _PATTERNS = ("matches", "holds")

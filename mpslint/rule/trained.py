@@ -58,13 +58,18 @@ def _trainings(evidence: Evidence) -> Iterator[tuple[Matched, Mapping[str, Argum
 def is_trained_as(setting: Setting, evidence: Evidence, options: Mapping[str, Any]) -> bool:
     """Return whether weights have the dtype of which a setting speaks when a Trainer or an optimizer gets their model.
 
-    Option `adapts` names the methods that give a model adapters, so that its own weights are not what is trained.
+    Option `adapts` names the methods that give a model adapters, so that its own weights are not what is trained; with `as_part` it is
+    enough that a Trainer gets the model, or what is made of it.
     """
-    call, order = setting.call, evidence.call_order
-    made = evidence.file_plans.by_result.get(id(call.result)) if call is not None else None
+    call, order, by_result = setting.call, evidence.call_order, evidence.file_plans.by_result
+    made = by_result.get(id(call.result)) if call is not None else None
     if call is None or (made is not None and is_quantised(made)):
         return False
-    adapted = {id(one.receiver) for name in options["adapts"] for one in evidence.calls_of_method.get(name, ())}
+    if options.get("as_part"):
+        trainings = ((given.get(name), run.pattern.role) for run, given, name in _trainings(evidence))
+        models = (model.value for model, role in trainings if model is not None and role == "trainer")
+        return made is not None and any(part is made for model in models for part in behind(model, by_result))
+    adapted = {id(one.receiver) for name in options.get("adapts", ()) for one in evidence.calls_of_method.get(name, ())}
     for run, given, name in _trainings(evidence):
         if name not in given or "peft_config" in given or order[id(run.call)] < order[id(call)] or _evaluates_by_default(run, evidence):
             continue

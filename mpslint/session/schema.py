@@ -16,7 +16,7 @@ from typing import Any
 
 from mpslint.core.finding import Safety, Severity
 from mpslint.core.versions import VersionRange
-from mpslint.rule.reader import COMPARISONS, SEVERITY_OF, SUBJECTS, rule_keys, topics_of_tests
+from mpslint.rule.reader import COMPARISONS, OF_VALUES, SEVERITY_OF, SUBJECTS, rule_keys, topics_of_tests
 from mpslint.rule.rule import Condition, Example, FixRecipe, Outcome, Rule
 from mpslint.session.configuration import KEYS, MEANINGS, TARGET_KEYS
 from mpslint.settings.vocabulary import load_vocabulary
@@ -106,7 +106,8 @@ def _condition(keys: Iterable[str]) -> Schema:
     properties |= {subject: {"type": ["string", "boolean", "array"], "items": {"type": "string"}} for subject in SUBJECTS}
     properties["setting"] = _one_or_more(_SETTING)
     properties |= {subject: {"type": "array", "items": _SETTING, "minItems": 2} for subject in ("product", "ratio")}
-    properties["arguments"] = {"type": "object", "additionalProperties": _closed(compared)}
+    of_values = {**dict.fromkeys(OF_VALUES, _one_or_more({"type": "string"})), "contains": {"$ref": "#/definitions/condition"}}
+    properties["arguments"] = {"type": "object", "additionalProperties": _closed({**compared, **of_values})}
     return {**_closed(properties), "oneOf": [{"required": [subject]} for subject in SUBJECTS]}
 
 

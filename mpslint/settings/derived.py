@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from mpslint.core.checkpoints import configuration_of
+from mpslint.core.checkpoints import configuration_of, parameters_of
 from mpslint.core.knowledge import platform_data
 from mpslint.core.versions import VersionRange
 from mpslint.facts.values import UNKNOWN, Call, Class, Instance, Known, Value, alternatives_of
@@ -34,7 +34,7 @@ def derived_settings(plan: TrainingPlan) -> Iterator[Setting]:
     for found in (_head(plan), _limit(plan, family), _dropout(plan, family), _bound(plan, family), _reached(plan, family)):
         if found is not None:
             yield found
-    yield from _bits(plan)
+    yield from _sizes(plan)
     yield from _padding_limits(plan, family)
     shapes = list(_shapes(plan, family))
     yield from shapes
@@ -42,10 +42,14 @@ def derived_settings(plan: TrainingPlan) -> Iterator[Setting]:
         yield from _embedding(plan)
 
 
-def _bits(plan: TrainingPlan) -> Iterator[Setting]:
-    """Yield the bits of each model whose checkpoint is quantised, where its name says so and nothing else does."""
-    for name in plan.settings.get("model.name", ()) if not plan.settings.get("model.bits") else ():
-        if _role(name) == "model" and name.is_known and (bits := load_families().bits_of(str(name.constant))) is not None:
+def _sizes(plan: TrainingPlan) -> Iterator[Setting]:
+    """Yield how many million parameters each model has, and the bits of one whose checkpoint is quantised, where its name says so."""
+    for name in plan.settings.get("model.name", ()):
+        millions = parameters_of(str(name.constant)) if name.is_known else None
+        if millions is not None:
+            yield dataclasses.replace(name, name="model.parameters", value=Known(millions))
+        is_unsaid = _role(name) == "model" and name.is_known and not plan.settings.get("model.bits")
+        if is_unsaid and (bits := load_families().bits_of(str(name.constant))) is not None:
             yield dataclasses.replace(name, name="model.bits", value=Known(bits))
 
 

@@ -129,6 +129,16 @@ class Evidence:
         needed = platform_data("versions")["devices"].get(device)
         return device in self.devices and (needed is None or VersionRange.parse(needed).matches(self.target.versions))
 
+    def is_put_on(self, device: str, before: int) -> bool:
+        """Return whether something that is certainly called puts something on a device before the call of a number, or makes a Trainer."""
+        first = f"first on {device}"
+        if first not in self.memo:
+            placing = (m for m in self.file_plans.matched if device in m.devices or m.pattern.role in roles_that("trains"))
+            roles = {"placement", "default_device"} | roles_that("trains")
+            calls = (m.call for m in placing if m.pattern.role in roles and m.call.context.called)
+            self.memo[first] = min((self.call_order[id(call)] for call in calls), default=len(self.call_order))
+        return bool(self.memo[first] < before)
+
     @functools.cached_property
     def call_order(self) -> dict[int, int]:
         """The number of each call in the order in which it was reached, by its id."""

@@ -76,6 +76,11 @@ class TrainingPlan:
         return written[-1]
 
     @property
+    def trainer(self) -> Call | None:
+        """The call that makes the run's Trainer, or None."""
+        return next(iter(self.calls.get("trainer", ())), None)
+
+    @property
     def roles(self) -> frozenset[str]:
         """The roles of the calls, or of the parts of a configuration file or a command, that belong to the run."""
         return frozenset([*self.calls, *(part.pattern.call.role for part in self.configs), *(part.pattern.role for part in self.commands)])

@@ -18,15 +18,19 @@ from .wheels import Wheels
 
 NATIVE = "torchgen/packaged/ATen/native/native_functions.yaml"
 _OUT_OF_REACH = re.compile(
-    r"cudnn|miopen|mkldnn|sparse|quant|nested|jagged|_out$|\.out$|grad_input$|_conv_depthwise|slow_conv|thnn|flash|efficient|triton|_test_"
+    r"cudnn|miopen|mkldnn|sparse|quant|nested|jagged|grad_input$|_conv_depthwise|slow_conv|thnn|flash|efficient|triton|_test_"
 )
-"""Operators that no program for MPS reaches: other vendors', sparse and quantised ones, and variants that write into an argument."""
+"""Operators that no program for MPS reaches: other vendors', sparse and quantised ones."""
+_WRITES = re.compile(r"(?:\.|_)out$")
+"""Variants that write into an argument. A program reaches one where the operator without it is defined by it."""
 
 
 def kernels(text: str) -> dict[str, bool]:
     """Return whether each operator that needs a kernel of its own for each device has one for MPS; one made of others is left out."""
     rows = {str(row["func"]).split("(")[0]: row for row in yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))}
     keys = {name: _keys(row) | _keys(rows.get(str(row.get("structured_delegate")), {})) for name, row in rows.items()}
+    reached = {name for name in keys if not _WRITES.search(name) or "CompositeExplicitAutograd" in keys.get(_WRITES.sub("", name), ())}
+    keys = {name: found for name, found in keys.items() if name in reached}
     own = {name: found for name, found in keys.items() if found and not any(key.startswith("Composite") for key in found - {"MPS"})}
     return {name: "MPS" in found for name, found in {**own, **{name: found for name, found in keys.items() if "MPS" in found}}.items()}
 

@@ -3,18 +3,57 @@ or hit a case that a kernel refuses."""
 
 from __future__ import annotations
 
+import contextlib
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any
 
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from mpslint.core.knowledge import platform_data
 from mpslint.verify.emulator.cases import PREDICATES, RARE
+from mpslint.verify.emulator.remembered import makes_new_tensors
+from mpslint.verify.emulator.watch import op_name
 from mpslint.verify.outcome import Trouble
 from mpslint.verify.platform import Case, missing_operators, special_cases
+
+EVERYWHERE = torch._C.DispatchKey.CompositeExplicitAutograd
+"""The key of what is made of other operators on every device, below autograd and what sees it."""
+
+
+def is_everywhere(func: Any) -> bool:
+    """Return whether an operator is made of others on every device."""
+    return bool(torch._C._dispatch_has_kernel_for_dispatch_key(func.name(), EVERYWHERE.name))
+
+
+class Inside(TorchDispatchMode):
+    """Notes the operators that one is made of, below what a mode around it sees: `_cummax_helper` in `cummax`."""
+
+    def __init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.names: list[str] = []
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        self.names.append(op_name(func))
+        if not is_everywhere(func):
+            return func(*args, **(kwargs or {}))
+        with self:
+            return func._op_dk(EVERYWHERE, *args, **(kwargs or {}))
+
+
+def inside(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Sequence[str]:
+    """Return an operator and those that PyTorch makes it of on every device, whose kernels run for it."""
+    base, _, overload = name.partition(".")
+    func = getattr(getattr(torch.ops.aten, base, None), overload or "default", None)
+    if func is None or not makes_new_tensors(func) or not is_everywhere(func):
+        return (name,)
+    seen = Inside()
+    with seen, contextlib.suppress(RuntimeError):  # not all run without values
+        func(*args, **kwargs)
+    return seen.names
 
 
 @dataclass(slots=True)
@@ -26,6 +65,8 @@ class Coverage:
     """The user's files, by absolute path, and how a report names them."""
     troubles: dict[tuple[str, str], Trouble] = field(default_factory=dict)
     is_fallback_on: bool = False
+    _kernels: dict[str, Sequence[str]] = field(default_factory=dict)
+    """The operators whose kernels run for each that was seen."""
     _missing: dict[str, str] = field(default_factory=dict)
     _fallback: frozenset[str] = frozenset()
     _cases: dict[str, list[Case]] = field(default_factory=dict)
@@ -39,12 +80,15 @@ class Coverage:
 
     def falls_back(self, name: str) -> bool:
         """Return whether an operator runs on the CPU."""
-        return name in self._fallback or (self.is_fallback_on and name in self._missing)
+        return name in self._fallback or (self.is_fallback_on and any(one in self._missing for one in self._kernels.get(name, (name,))))
 
     def see(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], made: list[torch.Tensor]) -> None:
         """Look at one call."""
-        if name in self._missing:
-            self._miss(name)
+        if name not in self._kernels:
+            self._kernels[name] = inside(name, args, kwargs)
+        missing = next((one for one in self._kernels[name] if one in self._missing), None)
+        if missing is not None:
+            self._miss(missing)
         elif name in self._fallback:
             self.report(name, "warning", f"{name} has no MPS kernel and runs on the CPU, at every step")
         cases = self._cases.get(name) or self._cases.get(name.split(".")[0], [])

@@ -7,6 +7,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import torch
+from torch.utils._pytree import tree_map_only
+
+from mpslint.verify.emulator.neutral import to_host
 
 Made = tuple[tuple[int, ...], tuple[int, ...], torch.dtype]
 """Shape, strides and dtype of a tensor."""
@@ -36,9 +39,18 @@ class Remembered:
                 return func(*args, **kwargs)
             made = [None if one is None else torch.empty_strided(one[0], one[1], dtype=one[2], device="meta") for one in known]
             return made[0] if len(func._schema.returns) == 1 else tuple(made)
-        out = func(*args, **kwargs)
+        out = _made_by(func, args, kwargs)
         self._made[key] = _described(out, args)
         return out
+
+
+def _made_by(func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
+    """Return what an operator makes; of one that torch can't run without values, such as `linalg_lstsq`, what it makes of neutral ones."""
+    try:
+        return func(*args, **kwargs)
+    except NotImplementedError:
+        given = tree_map_only(torch.Tensor, to_host, (args, kwargs))
+        return tree_map_only(torch.Tensor, lambda made: made.to("meta"), func(*given[0], **given[1]))
 
 
 def makes_new_tensors(func: Any) -> bool:

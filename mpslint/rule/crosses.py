@@ -1,0 +1,228 @@
+"""What reaches the workers of a loader (the event `crosses`): on macOS each is a new process, which imports the script anew.
+
+It gets the rest by pickle; `rules/platform/workers.yaml` knows what that takes along, and what it refuses.
+"""
+
+from __future__ import annotations
+
+import ast
+import fnmatch
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from mpslint.core.finding import Related
+from mpslint.core.knowledge import platform_data
+from mpslint.core.record import record
+from mpslint.core.versions import VersionRange
+from mpslint.facts.values import Bound, Call, Class, Context, Function, Instance, Items, Value, alternatives_of, made_from, origin_of
+from mpslint.facts.values import Mapping as DictValue
+from mpslint.program.hooks import loader_makers
+from mpslint.program.implicit import inside
+from mpslint.program.platform import load_platform
+from mpslint.rule.loaders import with_workers
+from mpslint.rule.main_block import only_in_main, read_of
+from mpslint.settings.evidence import Evidence
+from mpslint.settings.setting import Setting
+from mpslint.source.document import Kind
+from mpslint.tensors.kinds import load_kinds
+from mpslint.tensors.traits import PLACE, devices_of, joined_trait
+
+CELL = re.compile(r"^# ?%%", re.MULTILINE)
+"""The head of a cell: such a script is run cell by cell, as a notebook is."""
+
+
+Asked = tuple[Call, ast.AST, Instance]
+"""A Trainer's call, the method that it calls for a loader, and the object whose method that is."""
+
+
+@record(frozen=True, slots=True, eq=False)
+class Carried:
+    """A value that goes to the workers."""
+
+    value: Value
+    name: str = ""
+    """The attribute that holds it, or in whose value it is."""
+    is_run: bool = True
+    """Whether workers call it, where they can: the object of a method is only taken along."""
+    is_kept: bool = True
+    """Whether all that it was given to is known to keep it."""
+    is_only: bool = True
+    """Whether nothing else may be in its place."""
+
+    @property
+    def functions(self) -> list[Function]:
+        """What of the program the workers call of it."""
+        value, run = self.value, platform_data("workers")["run"]
+        cls = value.cls if isinstance(value, Instance) else None
+        found = [cls.lookup(name) for name in run] if cls is not None else [value.function if isinstance(value, Bound) else value]
+        return [one for one in found if isinstance(one, Function)] if self.is_run else []
+
+
+@record(frozen=True, slots=True, eq=False)
+class Crossing:
+    """Something that reaches the workers of a loader and goes wrong there."""
+
+    of: str
+    """What: the `script`, a `definition` of a notebook, a `function` that has no name, a `handle`, an `object` that holds something on the
+    GPU, a `move` to the GPU, a `name` of the main block."""
+    workers: Setting
+    """What says how many workers the loader has."""
+    values: Mapping[str, str]
+    related: tuple[Related, ...] = ()
+
+
+Said = tuple[Mapping[str, str], tuple[Related, ...]]
+
+
+def crossings(evidence: Evidence) -> Sequence[Crossing]:
+    """Return what goes wrong in the workers of each loader, the first of each kind."""
+    if "crosses" not in evidence.memo:
+        evidence.memo["crosses"] = list(_crossings(evidence))
+    found: list[Crossing] = evidence.memo["crosses"]
+    return found
+
+
+def _crossings(evidence: Evidence) -> Iterator[Crossing]:
+    loaders = list(with_workers(evidence))
+    asked = [(call, maker.node, one) for call in evidence.facts.calls if loaders for maker, one in loader_makers(call, load_platform())]
+    on_import = _gone_through_on_import(asked, evidence) if loaders else set()
+    for loader, workers, given in loaders:
+        taken = list(carried_by([given[name].value for name in platform_data("workers")["taken"] if name in given]))
+        functions = {id(function) for function in loader.context.functions if not loader.context.guards}
+        found: dict[str, Said] = {"script": ({}, ())} if on_import & {id(loader.result), *functions} else {}
+        for of, said in (*_held_by_maker(loader, taken, asked, evidence), *(met for one in taken for met in _meets(one, evidence))):
+            found.setdefault(of, said)
+        yield from (Crossing(of, workers, *said) for of, said in found.items())
+
+
+def carried_by(values: Iterable[Value]) -> Iterator[Carried]:
+    """Yield all that pickle takes along with some values."""
+    table = platform_data("workers")
+    waiting, seen, wholes = [Carried(value) for value in reversed(list(values))], set[int](), set[int]()
+    while waiting:
+        one = waiting.pop()
+        alternatives = alternatives_of(one.value)
+        is_only = one.is_only and len(alternatives) == 1
+        for value in (value for value in alternatives if id(value) not in seen):
+            seen.add(id(value))
+            if id(value) not in wholes:
+                yield Carried(value, one.name, one.is_run, one.is_kept, is_only)
+            cls, is_run, is_kept = value.cls if isinstance(value, Instance) else None, one.is_run, one.is_kept
+            parts = [(one.name, part) for part in inside(value)]
+            if isinstance(value, (Items, DictValue)) and value.each is not None:
+                parts.append((one.name, value.each))
+            if isinstance(value, Bound) and value.function is not None and not value.function.is_static:
+                parts, is_run = [(one.name, value.receiver)], False
+            elif cls is not None and isinstance(value, Instance):
+                written = {} if _pickles_itself(cls) else value.written_slots()
+                parts = [(key, part) for key, part in written.items() if isinstance(key, str)]
+            elif isinstance(value, Instance) and value.owner is not None:  # what was read from it may hold what it was given, not itself
+                wholes.add(id(value.owner))
+                parts = [(one.name, value.owner)]
+            elif isinstance(value, Instance) and value.call is not None:
+                is_kept = is_kept and any(fnmatch.fnmatchcase(value.name, glob) for glob in table["keepers"])
+                written, first = (
+                    value.written_slots(),
+                    table["hiders"].get(value.name),
+                )  # what is set later takes the place of what was given
+                is_kept = is_kept and not (first is not None and id(value) in wholes)
+                named = value.call.keywords.items()
+                kept = [argument.value for key, argument in named if key not in table["dropped"] and key not in written]
+                kept += [argument.value for argument in value.call.arguments[first in written :]] + list(written.values())
+                parts = [(one.name, part) for part in kept]
+            waiting += [Carried(part, name, is_run, is_kept, is_only) for name, part in reversed(parts)]
+
+
+def _pickles_itself(cls: Class | None) -> bool:
+    """Return whether objects of a class say themselves what of them is pickled."""
+    return cls is not None and any(cls.lookup(method) for method in platform_data("workers")["pickle_themselves"])
+
+
+def _meets(one: Carried, evidence: Evidence) -> Iterator[tuple[str, Said]]:
+    """Yield what goes wrong with a value in a worker."""
+    value, document = one.value, evidence.document
+    definition = value if isinstance(value, Function) else value.cls if isinstance(value, Instance) else None
+    started = document.started  # what it imports of its project, workers import, too
+    is_own = definition is not None and (started is None or evidence.span_of(definition.node) in started.span)
+    if definition is not None and is_own and document.kind is Kind.NOTEBOOK:
+        yield "definition", ({"name": definition.name if isinstance(definition, Function) else definition.node.name}, ())
+    if document.kind is Kind.PYTHON and one.is_kept:
+        yield from _refused(value, evidence)
+    place = joined_trait(value, PLACE)
+    if one.name and devices_of(place) == {load_kinds().gpu} and (origin := origin_of(place)) is not None:
+        yield "object", ({"name": one.name}, (Related(evidence.span_of(origin), "it is moved to the GPU here"),))
+    for function in one.functions:
+        move = _moves(evidence).get(id(function.node))
+        if move is not None:
+            yield "move", ({"place": ast.unparse(move.node)}, ())
+        read = read_of(function, _main_names(evidence)) if document.kind is Kind.PYTHON and one.is_only else None
+        if read is not None:
+            related = Related(evidence.span_of(read), f"{function.name}() reads it here")
+            yield "name", ({"name": read.id, "function": function.name}, (related,))
+
+
+def _refused(value: Value, evidence: Evidence) -> Iterator[tuple[str, Said]]:
+    """Yield a value that pickle doesn't take: a lambda, a function that was defined while another one ran, an open file."""
+    table = platform_data("workers")
+    if isinstance(value, Function):
+        is_lambda = value.name == "<lambda>"
+        if is_lambda or (value.cls is None and value.frame.parent is not None):
+            values = {"name": "a lambda" if is_lambda else f"{value.name}()", "raises": table["function"]}
+            yield "function", (values, (Related(evidence.span_of(value.node), "it is defined here"),))
+    elif isinstance(value, Instance) and value.name in table["handles"] and value.call is not None:
+        values = {"name": f"{value.name.removeprefix('builtins.')} in the dataset", "raises": table["handles"][value.name]}
+        yield "handle", (values, (Related(evidence.span_of(value.call.node), "it is opened here"),))
+
+
+def _moves(evidence: Evidence) -> dict[int, Call]:
+    """Return what puts something on the Mac's GPU in each function, by the id of that."""
+    if "moves" not in evidence.memo:
+        placed = [one.call for one in evidence.file_plans.matched if one.devices == {load_kinds().gpu}]
+        evidence.memo["moves"] = {id(function): call for call in reversed(placed) for function in call.context.functions}
+    found: dict[int, Call] = evidence.memo["moves"]
+    return found
+
+
+def _main_names(evidence: Evidence) -> set[str]:
+    if "main names" not in evidence.memo:
+        evidence.memo["main names"] = only_in_main(evidence.facts.body)
+    names: set[str] = evidence.memo["main names"]
+    return names
+
+
+def _held_by_maker(loader: Call, taken: Sequence[Carried], asked: Sequence[Asked], evidence: Evidence) -> Iterator[tuple[str, Said]]:
+    """Yield what a Trainer gave the object by whose method it asks for a loader, where workers take an object of its class along."""
+    classes = [one.value.cls for one in taken if isinstance(one.value, Instance) and not _pickles_itself(one.value.cls)]
+    for call, maker, source in asked:
+        name = _held_by(source, call, evidence) if maker in loader.context.functions and source.cls in classes else ""
+        if name:
+            yield "object", ({"name": name}, (Related(evidence.span_of(call.node), "this moves the model to the GPU"),))
+
+
+def _gone_through_on_import(asked: Sequence[Asked], evidence: Evidence) -> set[int]:
+    """Return the ids of what a script goes through as it is imported, by itself or by a Trainer, and of the functions that make it."""
+    if evidence.document.kind is not Kind.PYTHON or CELL.search(evidence.document.text):
+        return set()
+    loops = ((iterated, context) for _, iterated, context in evidence.facts.loops)
+    values = [iterated for iterated, context in (*loops, *evidence.facts.iterated) if _runs_on_import(context)]
+    trained = [call for call in evidence.facts.calls if call.name in load_platform().loader_makers and _runs_on_import(call.context)]
+    made = (id(one) for value in (*values, *(one for call in trained for one in call.given)) for one in made_from(value))
+    return {*made, *(id(maker) for call, maker, _ in asked if call in trained)}
+
+
+def _runs_on_import(context: Context) -> bool:
+    """Return whether a place is reached as the script is imported, and by no test that is undecided."""
+    return context.called and not context.under_main and not context.guards and not context.in_handler
+
+
+def _held_by(source: Instance, call: Call, evidence: Evidence) -> str:
+    """Return what an object that a Trainer on the Mac's GPU asks for loaders holds the model by; '' where it doesn't."""
+    table, matched = platform_data("workers"), evidence.file_plans.by_result.get(id(call.receiver))
+    told = next((one for one in matched.settings if one.name == "device.accelerator"), None) if matched is not None else None
+    if matched is None or matched.call.context.guards or told is None or not told.constants:
+        return ""
+    is_used = told.is_written or VersionRange.parse(table["chosen"]).matches(evidence.target.versions)
+    bases = source.cls.outside_bases() if source.cls is not None else ()
+    if not is_used or not all(word in table["accelerators"] for word in told.constants):
+        return ""
+    return next((held for base, held in table["carriers"].items() if base in bases), "")
