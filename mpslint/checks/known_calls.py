@@ -216,11 +216,12 @@ def _has_backward(call: Call) -> bool:
     return not reads or not {id(node) for node in reads} <= {id(node.value) for node in left}
 
 
-def _until(row: Mapping[str, Any], path: Path) -> tuple[VersionRange, str]:
-    """Return the versions in which one of the operators of an entry (`op`) is missing, and what is said of it."""
-    what = row.get("what", "")
+def _until(row: Mapping[str, Any], path: Path) -> tuple[VersionRange, str, str]:
+    """Return the versions in which one of the operators of an entry (`op`) is missing, what is said of it, and the advice."""
+    remedies = platform_data(path.stem).get("remedies", {}) if row.get("kind") == "missing" else {}
+    what, advice = row.get("what", ""), row.get("advice", remedies.get("otherwise", ""))
     if "op" not in row:
-        return VersionRange(), what
+        return VersionRange(), what, advice
     known = platform_data("operators")
     firsts = {name: first for first, group in known["first"].items() for name in group}
     unknown = [name for name in row["op"] if name not in firsts and name not in known["never"]]
@@ -228,9 +229,11 @@ def _until(row: Mapping[str, Any], path: Path) -> tuple[VersionRange, str]:
         raise RuleError(f"{path}: operators.yaml names no operator {unknown[0]!r}: {row}")
     newest = format_version(newest_versions()["torch"][:2])
     if any(name in known["never"] for name in row["op"]):
-        return VersionRange(), (what or "no release up to torch {newest} has it on MPS").format(newest=newest)
+        return VersionRange(), (what or "no release up to torch {newest} has it on MPS").format(newest=newest), advice
     first = max((firsts[name] for name in row["op"]), key=lambda text: tuple(map(int, text.split("."))))
-    return VersionRange.parse(f"torch < {first}"), (what or "MPS has it since torch {first}").format(first=first, newest=newest)
+    what = what or "MPS has it since torch {first}"
+    advice = row.get("advice", remedies["later"]).format(first=first)
+    return VersionRange.parse(f"torch < {first}"), what.format(first=first, newest=newest), advice
 
 
 @functools.lru_cache(maxsize=16)
@@ -242,7 +245,7 @@ def load_table(name: str) -> tuple[KnownCall, ...]:
     found = []
     for row in platform_data(file)[key]:
         reader.only(row, _KEYS, key)
-        until, what = _until(row, path)
+        until, what, advice = _until(row, path)
         if not what or not row.get("kind"):
             raise RuleError(f"{path}: {key}: every entry needs `what` (or `op`) and `kind`: {row}")
         given = {name: {one: reader.comparisons(said, key) for one, said in held.items()} for name, held in row.get("given", {}).items()}
@@ -251,7 +254,7 @@ def load_table(name: str) -> tuple[KnownCall, ...]:
             "condition": reader.condition({name: row[name] for name in _ASKED if name in row}, key),
             "versions": VersionRange(reader.versions(row).terms + until.terms),
             "what": " ".join(what.split()),
-            "advice": " ".join(row.get("advice", "").split()),
+            "advice": " ".join(advice.split()),
             "inside": tuple(platform_data(file)["inside"]) if row.get("inside") else (),
             "given": given,
         }

@@ -12,7 +12,8 @@ from mpslint.settings.evidence import Evidence
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
-    """Yield each call of such a name. Option `kind`: unknown (in no release), later, or unready."""
+    """Yield each call of such a name. Options: `kind`: unknown (in no release), later, or unready; `otherwise`, what to do where no name
+    takes its place."""
     torch = evidence.target.versions.get("torch")
     known = platform_data("names")
     modules = tuple(f"{module}." for module in known if "." in module)
@@ -26,8 +27,9 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
         kind, what = _kind(known[module].get(name), module in known["complete"], torch)
         if kind != options["kind"]:
             continue
-        instead = known["instead"].get(name, "")
-        values = {"written": f"{module}.{name}", "what": what, "instead": f"Write {instead}." if instead else "Remove this call."}
+        instead, written = known["instead"].get(name, ""), f"{module}.{name}"
+        is_other = instead and not instead.startswith(written)
+        values = {"written": written, "what": what, "instead": f"Write {instead}." if is_other else options.get("otherwise", "")}
         yield Match(evidence.span_of(call.node.func), values, call=call, context=call.context, node=call.node)
 
 
