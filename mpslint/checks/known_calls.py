@@ -64,7 +64,7 @@ class KnownCall:
 
 
 _ASKED = ("call", "method", "arguments", "positional")
-_KEYS = {*_ASKED, "op", *KnownCall.__annotations__} - {"condition"}
+_KEYS = {*_ASKED, "op", "source", *KnownCall.__annotations__} - {"condition"}
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
@@ -219,21 +219,19 @@ def _has_backward(call: Call) -> bool:
     return not reads or not {id(node) for node in reads} <= {id(node.value) for node in left}
 
 
-def _until(row: Mapping[str, Any], path: Path) -> tuple[VersionRange, str]:
-    """Return the versions in which one of the operators of an entry (`op`) is missing, and what is said of it."""
-    what = row.get("what", "")
-    if "op" not in row:
-        return VersionRange(), what
-    known = platform_data("operators")
+def _until(row: Mapping[str, Any], path: Path) -> tuple[VersionRange, str, str]:
+    """Return the versions in which one of the operators of an entry (`op`) is missing, what is said of it, and the advice."""
+    known, asked = platform_data("operators"), row.get("op", ())
     firsts = {name: first for first, group in known["first"].items() for name in group}
-    unknown = [name for name in row["op"] if name not in firsts and name not in known["never"]]
+    unknown = [name for name in asked if name not in firsts and name not in known["never"]]
     if unknown:
         raise RuleError(f"{path}: operators.yaml names no operator {unknown[0]!r}: {row}")
-    newest = format_version(newest_versions()["torch"][:2])
-    if any(name in known["never"] for name in row["op"]):
-        return VersionRange(), (what or "no release up to torch {newest} has it on MPS").format(newest=newest)
-    first = max((firsts[name] for name in row["op"]), key=lambda text: tuple(map(int, text.split("."))))
-    return VersionRange.parse(f"torch < {first}"), (what or "MPS has it since torch {first}").format(first=first, newest=newest)
+    comes = bool(asked) and firsts.keys() >= set(asked)
+    first = max((firsts[name] for name in asked), key=lambda text: tuple(map(int, text.split(".")))) if comes else ""
+    said = platform_data(path.stem).get("missing", {}).get("later" if comes else "never", {}) if row["kind"] == "missing" else {}
+    holes = {"first": first, "newest": format_version(newest_versions()["torch"][:2])}
+    what, advice = ((row.get(key) or said.get(key, "")).format(**holes) for key in ("what", "advice"))
+    return VersionRange.parse(f"torch < {first}") if comes else VersionRange(), what, advice
 
 
 @functools.lru_cache(maxsize=16)
@@ -245,16 +243,16 @@ def load_table(name: str) -> tuple[KnownCall, ...]:
     found = []
     for row in platform_data(file)[key]:
         reader.only(row, _KEYS, key)
-        until, what = _until(row, path)
-        if not what or not row.get("kind"):
+        if not row.keys() & {"what", "op"} or not row.get("kind"):
             raise RuleError(f"{path}: {key}: every entry needs `what` (or `op`) and `kind`: {row}")
+        until, what, advice = _until(row, path)
         given = {name: {one: reader.comparisons(said, key) for one, said in held.items()} for name, held in row.get("given", {}).items()}
         read: dict[str, Any] = {
             **given_fields(KnownCall, row),
             "condition": reader.condition({name: row[name] for name in _ASKED if name in row}, key),
             "versions": VersionRange(reader.versions(row).terms + until.terms),
             "what": " ".join(what.split()),
-            "advice": " ".join(row.get("advice", "").split()),
+            "advice": " ".join(advice.split()),
             "inside": tuple(platform_data(file)["inside"]) if row.get("inside") else (),
             "given": given,
         }

@@ -15,31 +15,22 @@ from mpslint.settings.evidence import Evidence
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
-    """Yield each call of such a name. Option `kind`: unknown (in no release), later, or unready."""
+    """Yield each call of such a name. Options: `kind`: unknown (in no release), later, or unready; `otherwise`, what to do where no name
+    takes its place."""
     torch = evidence.target.versions.get("torch")
     known = platform_data("names")
-    modules = tuple(f"{module}." for module in known if "." in module)
     for call in evidence.facts.calls:
-        if not call.name.startswith(modules):
-            continue
-        module, _, rest = _split(call.name, known)
-        name = rest.split(".")[0]
-        if not name or torch is None or name.startswith("_"):
+        module = next((one for one in known if "." in one and call.name.startswith(f"{one}.")), "")
+        name = call.name[len(module) + 1 :].split(".")[0]
+        if not module or not name or torch is None or name.startswith("_"):
             continue
         kind, what = _kind(known[module].get(name), module in known["complete"], torch)
         if kind != options["kind"]:
             continue
-        instead = known["instead"].get(name, "")
-        values = {"written": f"{module}.{name}", "what": what, "instead": f"Write {instead}." if instead else "Remove this call."}
+        instead, written = known["instead"].get(name, ""), f"{module}.{name}"
+        is_other = instead and not instead.startswith(written)
+        values = {"written": written, "what": what, "instead": f"Write {instead}." if is_other else options.get("otherwise", "")}
         yield Match(evidence.span_of(call.node.func), values, call=call, context=call.context, node=call.node)
-
-
-def _split(name: str, known: Mapping[str, Any]) -> tuple[str, str, str]:
-    """Return (module, '.', rest) for a name of a module that is known; ('', '', '') for any other."""
-    for module in known:
-        if name.startswith(f"{module}.") and "." in module:
-            return module, ".", name[len(module) + 1 :]
-    return "", "", ""
 
 
 def _kind(entry: Mapping[str, str] | None, is_complete: bool, torch: Version) -> tuple[str, str]:

@@ -13,7 +13,7 @@ from mpslint.facts.values import UNKNOWN, Call, Instance, origin_of
 from mpslint.rule.rule import Condition
 from mpslint.settings.evidence import Evidence
 from mpslint.tensors.kinds import load_kinds
-from mpslint.tensors.traits import GRAPH, PLACE, is_module, is_true, joined_trait
+from mpslint.tensors.traits import GRAPH, PLACE, is_array, is_module, is_tensor, is_true, joined_trait
 
 LONGEST_OPERATION = 60
 FOLLOWED = ("mismatch", "absent")
@@ -84,7 +84,7 @@ def _placed(event: TensorEvent, evidence: Evidence) -> Place:
     if maker is not None:
         node: ast.AST = maker.node
     else:
-        node = _cast_of(event) or event.node if changed.node is None or event.kind == "float64" else changed.node
+        node = _cast_of(event, evidence) or event.node if changed.node is None or event.kind == "float64" else changed.node
     span = evidence.span_of(node)
     values: dict[str, Any] = {
         "operation": _operation(event),
@@ -101,6 +101,7 @@ def _placed(event: TensorEvent, evidence: Evidence) -> Place:
         }
         if maker is None and (origin := _origin(operand, evidence)) is not None and origin not in span and span not in origin:
             said = f"{values[side]} is put on {operand.place} here" if operand.place else f"{values[side]} is made here"
+            said = f"{operand.dtype} comes from here" if event.kind == "float64" else said  # of which the origin is that of the dtype
             related.append(Related(origin, said))
     if maker is not None:
         related.append(Related(evidence.span_of(event.node), "it goes to the Mac's GPU here"))
@@ -111,10 +112,13 @@ def _origin(operand: Operand, evidence: Evidence) -> Span | None:
     return evidence.span_of(operand.origin) if operand.origin is not None and hasattr(operand.origin, "lineno") else None
 
 
-def _cast_of(event: TensorEvent) -> ast.AST | None:
-    """Return the cast that gave what is moved later its dtype; None for what is cast there."""
+def _cast_of(event: TensorEvent, evidence: Evidence) -> ast.AST | None:
+    """Return the cast that gave what is moved later its dtype; None for what is cast there, or is a part of what a call returns."""
     cast = event.operands[-1].origin
-    return cast if isinstance(cast, ast.Call) and isinstance(cast.func, ast.Attribute) and cast is not event.node else None
+    if not isinstance(cast, ast.Call) or not isinstance(cast.func, ast.Attribute) or cast is event.node:
+        return None
+    casts = (call.result for call in evidence.calls_of_method.get(cast.func.attr, ()) if call.node is cast)
+    return cast if any(one is not None and (is_tensor(one) or is_array(one) or is_module(one)) for one in casts) else None
 
 
 def maker_of(event: TensorEvent) -> Call | None:

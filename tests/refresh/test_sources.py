@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
 import zipfile
 from pathlib import Path
 
-from tests.refresh.wheels import refreshed
+import pytest
+
+from tests.refresh.wheels import TOOL, refreshed, wheel
 
 
 def test_sources_are_opened(tables: Path) -> None:
@@ -69,3 +72,24 @@ def test_no_more_wheels_are_downloaded_than_allowed(tables: Path) -> None:
 
     assert "arguments: stopped at mps-trainer" in shown.stdout
     assert "1 wheels downloaded" in shown.stdout
+
+
+@pytest.mark.parametrize(
+    ("source", "word"),
+    [
+        ('mps_trainer/lib.dylib, 1.1 ("Not supported on MPS"), absent in 1.2', "proved"),
+        ('mps_trainer/lib.dylib, 1.1 to 1.2 ("Not supported on MPS")', "refuted"),
+        ("mps_trainer/lib.dylib, 1.1 (old_kernel), absent in 1.2", "proved"),
+        ('mps_trainer/lib.dylib, 1.1 ("Never said (of anything)")', "refuted"),
+    ],
+)
+def test_a_text_in_a_library_is_looked_up(source: str, word: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A quoted text and a symbol, in the first and last version, and not in the one that lacks them."""
+    monkeypatch.syspath_prepend(TOOL.parent)
+    sources, wheels = importlib.import_module("refresh.sources"), importlib.import_module("refresh.wheels")
+    for version, data in (("1.1.0", "\0Not supported on MPS\0__ZN10old_kernelEv\0"), ("1.2.0", "\0Another text of it\0")):
+        wheel(tmp_path, "mps-trainer", version, "py3-none-any", files={"mps_trainer/lib.dylib": data})
+    releases = {"mps-trainer": ["1.1.0", "1.2.0"]}
+    claim = sources.claim(source, releases)
+
+    assert sources.judged(claim, wheels.Wheels(None, tmp_path, 0), releases)[0] == word

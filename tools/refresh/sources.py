@@ -1,9 +1,9 @@
 """The sources that a program can open: a file of a package's releases, and the names that are in it, or are not.
 
 A source is checked where it says a path and versions: `transformers/training_args.py, 4.41 to 5.23 (eval_strategy)`,
-`torch/_inductor/codegen/mps.py, absent in 2.6, 2.7 to 2.15`, `bitsandbytes 0.49.2 and 0.50.2, backends/mps/ops.py (gemv_4bit)`.
-The first and the last version that it names are opened. Names are those in parentheses, where there is nothing but names. A semicolon
-separates claims.
+`torch/_inductor/codegen/mps.py, absent in 2.6, 2.7 to 2.15`, `bitsandbytes 0.49.2 and 0.50.2, backends/mps/ops.py (gemv_4bit)`,
+`torch/lib/libtorch_cpu.dylib, 2.2 ("Conv3D is not supported on MPS"), absent in 2.3`. The first and the last version that it names are
+opened. Names are those in parentheses, where there is nothing but names, or one text between quotes. A semicolon separates claims.
 """
 
 from __future__ import annotations
@@ -18,10 +18,11 @@ from typing import Any
 from .tables import parsed
 from .wheels import LimitReached, Wheels, release_of
 
-_PATH = re.compile(r"(?<![\w/.])[A-Za-z_]\w*(?:/[\w.]+)*\.(?:py|h|hpp|json|yaml)\b")
+_PATH = re.compile(r"(?<![\w/.])[A-Za-z_]\w*(?:/[\w.]+)*\.(?:py|h|hpp|json|yaml|dylib)\b")
 _VERSION = re.compile(r"(?<![\w./#-])\d+(?:\.\d+)+\b(?!/)")
 _ABSENT = re.compile(r"absent (?:in|before) (\d+(?:\.\d+)+)")
 _NAMES = re.compile(r"\(([\w.]+(?:(?:, | and )[\w.]+)*)\)")
+_QUOTED = re.compile(r'\("([^"]+)"\)')
 _COMMENT = re.compile(r"(?m)^[ \t]*# (?:[^\n]*\n[ \t]*# )*[^\n]*")
 """A comment of a table, of one line or several."""
 _FOLDERS = {"ATen": ("torch", "include/ATen"), "c10": ("torch", "include/c10")}
@@ -54,7 +55,8 @@ def claim(source: str, packages: Iterable[str]) -> Claim | None:
     """Return what a source claims of one file of one package; None for one that only a person can read."""
     known = set(packages)
     absent = _ABSENT.search(source)
-    rest = _ABSENT.sub("", source)
+    quoted = _QUOTED.findall(source)
+    rest = _QUOTED.sub("", _ABSENT.sub("", source))
     paths = _PATH.findall(rest)
     plain = re.sub(r"\([^)]*\)", "", rest)
     versions = tuple(_VERSION.findall(_PATH.sub("", plain)))
@@ -70,7 +72,7 @@ def claim(source: str, packages: Iterable[str]) -> Claim | None:
     if package not in known:
         return None
     listed = _NAMES.findall(rest) if len(paths) == 1 else []
-    names = tuple(dict.fromkeys(name.split(".")[-1] for one in listed for name in re.split(r", | and ", one)))
+    names = tuple(dict.fromkeys([*quoted, *(name.split(".")[-1] for one in listed for name in re.split(r", | and ", one))]))
     return Claim(package, path, tuple(dict.fromkeys((versions[0], versions[-1]))), names, absent.group(1) if absent is not None else None)
 
 
@@ -94,10 +96,12 @@ def judged(one: Claim, wheels: Wheels, releases: Mapping[str, Sequence[str]]) ->
 
 def _lacking(one: Claim, wheels: Wheels, release: str) -> str:
     """Return what of a claim a release lacks: the file, or a name in it; '' where all is there."""
-    text = wheels.text(one.package, release, one.path)
-    if text is None:
+    data = wheels.printable(one.package, release, one.path)
+    if data is None:
         return f"{one.path} is not there"
-    missing = [name for name in one.names if not re.search(rf"\b{re.escape(name)}\b", text)]
+    # The symbols of a library have the names of functions inside them.
+    edges = (b"", b"") if one.path.endswith(".dylib") else (rb"(?<!\w)", rb"(?!\w)")
+    missing = [name for name in one.names if not re.search(re.escape(name.encode()).join(edges), data)]
     return f"{', '.join(missing)} not in {one.path}" if missing else ""
 
 

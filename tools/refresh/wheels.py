@@ -12,6 +12,7 @@ from packaging.version import Version
 
 from .index import Index
 
+_TEXT = re.compile(rb"[\x20-\x7e]{8,}")
 PYTHONS = ("3.12", "3.11", "3.10", "3.9")
 
 
@@ -31,6 +32,7 @@ class Wheels:
     """The name on the index under which earlier releases of a package are found."""
     downloads: int = 0
     _opened: dict[tuple[str, str], zipfile.ZipFile | None] = field(default_factory=dict)
+    _printable: dict[tuple[str, str, str], bytes | None] = field(default_factory=dict)
 
     def text(self, package: str, version: str, path: str) -> str | None:
         """Return a text file of a release, by its path or the end of it; None where the release or the file is not there."""
@@ -42,6 +44,15 @@ class Wheels:
         wheel = self._wheel(package, version)
         fitting = [name for name in self.files(package, version) if name == path or name.endswith(f"/{path}")]
         return wheel.read(min(fitting, key=len)) if wheel is not None and fitting else None
+
+    def printable(self, package: str, version: str, path: str) -> bytes | None:
+        """Return a file of a release; of a library only its texts and symbols, one a line. None where there is no such file."""
+        key = (package, version, path)
+        if key not in self._printable:
+            data = self.data(*key)
+            # Hundreds of MB: what isn't text goes at once, and what is stays for the other claims.
+            self._printable[key] = b"\n".join(_TEXT.findall(data)) if data is not None and path.endswith(".dylib") else data
+        return self._printable[key]
 
     def files(self, package: str, version: str) -> tuple[str, ...]:
         """Return the paths of a release's files; none of a release without a wheel."""

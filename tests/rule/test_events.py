@@ -1,0 +1,29 @@
+"""Where a finding about an event is, and which other places it names."""
+
+from __future__ import annotations
+
+import mpslint
+
+REWARD = """import gymnasium as gym
+import torch
+
+envs = gym.vector.SyncVectorEnv([lambda: gym.make("CartPole-v1")])
+obs, reward, done, cut, info = envs.step([0])
+{}
+"""
+
+
+def test_float64_among_what_a_call_returns_is_found_where_it_goes_to_the_gpu() -> None:
+    """The call isn't a cast: what it returns has other parts. It's named as the place that the dtype comes from."""
+    (finding,) = mpslint.check(REWARD.format('x = torch.tensor(reward, device="mps")'), target={"torch": "2.8.0"}).findings
+
+    assert (finding.rule, finding.line) == ("MPS116", 6)
+    assert "float64 comes from here" in str(finding.related)
+
+
+def test_a_cast_to_float64_is_found_where_it_is() -> None:
+    """It's the cast that has to change, not the move after it."""
+    code = 'import torch\n\nx = torch.ones(2).double()\ny = x.to("mps")\n'
+    (finding,) = mpslint.check(code, target={"torch": "2.8.0"}).findings
+
+    assert (finding.rule, finding.line) == ("MPS116", 3)
