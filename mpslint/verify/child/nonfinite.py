@@ -43,8 +43,8 @@ class Origins:
                     self._known.pop(tensor, None)
             elif tensor not in self._known and (origin := self._origin(name, (*args, *kwargs.values()), tensor)) is not None:
                 self._known[tensor] = origin
-            node: Any = tensor.grad_fn
-            if self.is_tracing and node is not None:
+            node: Any = tensor.grad_fn if self.is_tracing else None  # asking alone raises for some views
+            if node is not None:
                 node.metadata[LINE] = self.user_line()
 
     def _origin(self, name: str, given: Any, made: torch.Tensor) -> Origin | None:
