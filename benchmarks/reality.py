@@ -50,9 +50,8 @@ def emulated(report: Mapping[str, Any]) -> RunResult:
         return run_spec(
             from_data(RunSpec, report["spec"]), ScriptOptions(machine, horizon=report["step"] + 100, limits=ChildLimits(seconds=900))
         )[0]
-    options = ScriptOptions(
-        machine, "emulated", report["step"] + 2, tuple(report.get("arguments", ())), ChildLimits(seconds=900), plays=False
-    )
+    steps, arguments = report["step"] + 2, tuple(report.get("arguments", ()))
+    options = ScriptOptions(machine, "emulated", ChildLimits(seconds=900), steps=steps, arguments=arguments, plays=False)
     result = verify_script(FOLDER / report["script"], options)
     if not result.runs:
         raise SystemExit(f"{report['name']}: {result.problem}")

@@ -53,6 +53,8 @@ class HowRun:
     plays: bool = True
     """Whether steps of an emulated run that follow from others are played instead of run."""
     aim: Aim = "run"
+    values: float = 8.0
+    """Seconds of the processor after which the CPU takes no further step for the values, once it took a few."""
     evaluation_batches: int = 4
     lacks_rows: str = ""
     """Why no batches of other sizes are tried, where that was tried before."""

@@ -14,11 +14,12 @@ def alone(run: RunResult, emulated: RunResult | None = None) -> Check:
     bad = next((place for place, loss in enumerate(losses, start=1) if not math.isfinite(loss)), None)
     half = f"; the weights train in {run.weights_dtype}, which overflows above 65,504" if run.weights_dtype == "float16" else ""
     first = f"; the first gradient that isn't finite is that of {run.wrong}{half}" if run.wrong else half
+    first, where = f": {run.origin}{first}" if run.origin else first, run.loss_line or run.optimizer_line
     if bad is not None:
-        return Check("values", "fail", f"the loss is {losses[bad - 1]} at step {bad}{first}", evidence, bad, run.loss_line)
+        return Check("values", "fail", f"the loss is {losses[bad - 1]} at step {bad}{first}", evidence, bad, where)
     lost = next((record.step for record in run.steps if record.gradient_norm is not None and not math.isfinite(record.gradient_norm)), None)
     if lost is not None:
-        return Check("values", "fail", f"the gradient is not finite at step {lost}{first}", evidence, lost, run.optimizer_line)
+        return Check("values", "fail", f"the gradient is not finite at step {lost}{first}", evidence, lost, where)
     steps = f"{len(losses)} step{'' if len(losses) == 1 else 's'}"
     if run.moved is False and run.learning_rate == 0 and emulated is not None and emulated.learning_rate > 0:
         return Check("values", "not run", f"the learning rate is still 0 in {steps} on the CPU, and isn't later", evidence)

@@ -63,9 +63,9 @@ def check_run(result: RunResult, machine: VerifiedMac, spec: RunSpec | None, hor
         yield from check_driver(trained[: max(horizon, 1)], _by_step(result, horizon), bounds, machine, horizon)
     if trained and trained[0].new_graph_keys >= 0:
         yield _graphs(trained, result, machine, horizon)
+    yield from _evaluation(result, trained, bounds)
     if result.largest_peak >= 0:
         yield _fits(result, bounds)
-    yield from _evaluation(result, trained, bounds)
     if result.untaken:
         what = "hand them to one, or freeze them with requires_grad_(False) if that is meant"
         yield Check("optimizer", "inconclusive", f"{result.untaken}: {what}", line=result.optimizer_line)

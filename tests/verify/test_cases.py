@@ -23,12 +23,13 @@ FOLDER = Path(__file__).parent / "cases"
 
 @dataclass(frozen=True)
 class Expected:
-    """One line `# verify: fail; check: NAME; says: TEXT; torch: 2.13; memory: 16; values: yes`."""
+    """One line `# verify: fail; check: NAME; says: TEXT; line: 7; torch: 2.13; memory: 16; values: yes`."""
 
     path: Path
     status: str
     check: str
     says: str
+    line: str
     torch: str
     memory: int
     values: bool
@@ -48,6 +49,7 @@ def expectations() -> list[Expected]:
                         status,
                         said.get("check", ""),
                         said.get("says", ""),
+                        f":{said['line']}" if "line" in said else "",
                         said.get("torch", "2.13"),
                         int(said.get("memory", "16")),
                         "values" in said,
@@ -89,4 +91,6 @@ def test_case_gets_its_verdict_for_its_reason(case: Expected, reports: dict[Expe
     assert report.status == case.status, "\n".join([report.problem, *said])
     if case.status != "pass":
         failed = [check for check in report.verdicts[0].checks if check.status == case.status]
-        assert any(check.name == case.check and case.says in check.reason for check in failed), "\n".join(said)
+        told = [check for check in failed if check.name == case.check and case.says in check.reason]
+        assert told, "\n".join(said)
+        assert any(check.line.endswith(case.line) for check in told), told

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import sys
@@ -77,6 +78,7 @@ def do(job: Job, channel: Channel) -> Any:
 
 def main() -> int:
     """Do the job named on the command line; return the exit code."""
+    gc.disable()  # torch makes a million objects that stay: none of them is looked through again
     job = from_data(Job, json.loads(Path(sys.argv[1]).read_text(encoding="utf-8")))
     descriptor = int(sys.argv[2])
     os.set_inheritable(descriptor, False)

@@ -15,6 +15,7 @@ import torch
 from mpslint.verify.child.conductor import Conductor
 from mpslint.verify.child.device import Gauge, resident
 from mpslint.verify.child.feed import Feed, shapes_text
+from mpslint.verify.child.nonfinite import Origins
 from mpslint.verify.child.optimizers import name_of
 from mpslint.verify.emulator.allocator import AllocatorModel
 from mpslint.verify.emulator.keys import GraphCache
@@ -28,6 +29,12 @@ MOST_TURNS = 1500
 
 MOST_OTHERS = 25
 """Steps of another optimizer, without one of the first, past which the run has gone on to it."""
+
+VALUES_SHOW = 3
+"""Steps in which a run shows whether its weights move, be the learning rate 0 in the first."""
+
+LEAST_GROWN = 2**24
+"""Bytes by which this process has to grow at each evaluation batch for them to be kept."""
 
 SURELY_MORE, SURELY = 1.5, 0.9
 """Shares of what an evaluation keeps of its batches from which memory that comes on top is another copy of it."""
@@ -49,6 +56,7 @@ class BatchMark:
     live: int
     host: int
     peak: int
+    resident: int
 
 
 @dataclass(slots=True)
@@ -58,6 +66,8 @@ class Clock:
     steps: int
     deadline: float
     progress: Callable[[int, int, StepRecord], None]
+    values: float = math.inf
+    """Seconds of the processor after which a run that isn't emulated ends, once its values show something."""
     memory: LiveMemory | None = None
     keys: GraphCache | None = None
     allocator: AllocatorModel | None = None
@@ -77,6 +87,8 @@ class Clock:
     norm: float | None = None
     wrong: str = ""
     """The first weight whose gradient isn't finite."""
+    origins: Origins | None = None
+    """Finds where values stop being finite."""
     stopped: str = ""
     leave: Callable[[], None] = lambda: None
     """Ends the process with what was seen, for code that goes on although it was told to stop."""
@@ -143,9 +155,12 @@ class Clock:
             self.before_step_1 = self.memory.count
         if self.memory is None:
             self.norm = gradient_norm(optimizer)
-            if not self.wrong and not math.isfinite(self.norm or 0.0):
+            if not math.isfinite(self.norm or 0.0):
                 weights = [weight for group in optimizer.param_groups for weight in group["params"] if weight.grad is not None]
-                self.wrong = next((name_of(weight) for weight in weights if not torch.isfinite(weight.grad).all()), "")
+                self.wrong = self.wrong or next((name_of(weight) for weight in weights if not torch.isfinite(weight.grad).all()), "")
+                if self.origins is not None and all(map(math.isfinite, self.losses)):  # the next step shows where: the weights stay good
+                    self.origins.is_tracing = True
+                    torch._foreach_zero_([weight.grad for weight in weights])
 
     def stop_when_enough(self) -> None:
         """End the user's code if it has taken enough steps."""
@@ -183,6 +198,7 @@ class Clock:
             counted = self.conductor.first - 1 if self.conductor is not None else STANDING
             self.meter.weight = 1 / counted if self.taken <= counted else 0.0
         is_late = time.monotonic() > self.deadline
+        is_late |= self.memory is None and self.taken >= VALUES_SHOW and time.process_time() > self.values
         if self.conductor is not None and (self.conductor.stepped(self.taken, record) or (is_late and self.conductor.is_recording)):
             self.play()
         self.progress(self.done, max(self.steps, self.done), record)
@@ -233,7 +249,7 @@ class Clock:
     def evaluation_batch(self) -> None:
         """Note what is alive as an evaluation batch begins."""
         if self.memory is not None:
-            self.batches.append(BatchMark(self.memory.live, self.host(), self.memory.peak))
+            self.batches.append(BatchMark(self.memory.live, self.host(), self.memory.peak, resident()))
             self.memory.peak = self.memory.live
 
     def evaluated(self, batches: int) -> None:
@@ -247,6 +263,8 @@ class Clock:
         if len(steady) > 1:
             more = max(0, whole_peak(steady, tail, left) - record.peak)
             host = max(0, steady[-1].host - steady[0].host) // (len(steady) - 1)
+            grown = min(after.resident - before.resident for before, after in pairwise(steady))
+            host = max(host, grown) if grown > LEAST_GROWN else host  # arrays of NumPy, which no tensor tells of
             record = replace(record, peak=record.peak + more, host=record.host + host * left)
         self.records.append(record)
         if self.conductor is not None:

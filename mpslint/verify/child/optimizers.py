@@ -9,6 +9,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 import torch
+from torch.optim.lr_scheduler import LRScheduler
 from torch.optim.optimizer import register_optimizer_step_post_hook
 
 LOOKED_AT = 2
@@ -23,14 +24,21 @@ class Optimizers:
         self.steps: WeakKeyDictionary[torch.optim.Optimizer, int] = WeakKeyDictionary()
         self.untaken = ("", "")
         """Which model gets gradients that no optimizer takes, in words, and the line of the optimizer that looks like its own."""
-        init: Any = torch.optim.Optimizer.__init__
+        self.schedulers: WeakKeyDictionary[torch.optim.Optimizer, str] = WeakKeyDictionary()
+        """The line that made the last scheduler of each."""
 
-        @functools.wraps(init)
-        def noted(optimizer: Any, *args: Any, **kwargs: Any) -> None:
-            init(optimizer, *args, **kwargs)
-            self.lines[optimizer] = user_line()
+        def noting(kind: Any, note: Callable[[Any, str], None]) -> None:
+            init = kind.__init__
 
-        torch.optim.Optimizer.__init__ = noted  # type: ignore[method-assign, assignment]
+            @functools.wraps(init)
+            def noted(made: Any, *args: Any, **kwargs: Any) -> None:
+                init(made, *args, **kwargs)
+                note(made, user_line())
+
+            kind.__init__ = noted
+
+        noting(torch.optim.Optimizer, self.lines.__setitem__)
+        noting(LRScheduler, lambda made, line: self.schedulers.__setitem__(made.optimizer, line))
         register_optimizer_step_post_hook(self._stepped)
 
     def _stepped(self, optimizer: torch.optim.Optimizer, *_: Any) -> None:
@@ -40,14 +48,18 @@ class Optimizers:
             with torch._C.DisableTorchFunction():
                 self.untaken = self._without()
 
-    def line_of(self, optimizer: torch.optim.Optimizer | None) -> str:
-        """Return the line that made an optimizer; '' where that isn't known."""
-        return self.lines.get(optimizer, "") if optimizer is not None else ""
+    def line_of(self, optimizer: torch.optim.Optimizer | None, rate: float = -1.0) -> str:
+        """Return the line that made an optimizer, or the scheduler that keeps its learning `rate` at 0; '' where that isn't known."""
+        if optimizer is None:
+            return ""
+        is_kept = rate == 0 and any(group.get("initial_lr") for group in optimizer.param_groups)
+        return (is_kept and self.schedulers.get(optimizer)) or self.lines.get(optimizer, "")
 
     def _without(self) -> tuple[str, str]:
         """Return which model gets gradients that no optimizer takes, and the optimizer's line; two empty texts for none.
 
-        A model of which some weights are in an optimizer is fine-tuned in part, on purpose.
+        A model of which some weights are in an optimizer is fine-tuned in part, on purpose, where its last ones are: those before them are
+        taken as they come. A last layer that stays as it was drawn is no part that anybody keeps.
         """
         taken: set[int] = set()
         line = ""
@@ -57,9 +69,10 @@ class Optimizers:
             taken |= own
         for one in models():
             weights = [weight for weight in one.parameters() if weight.requires_grad and weight.grad is not None]
-            if weights and not any(id(weight) in taken for weight in weights):
-                count = f"{len(weights)} weight tensor{'s' if len(weights) > 1 else ''}"
-                return f"{count} of {type(one).__name__} get gradients that no optimizer takes", line
+            left = [weight for weight in weights if id(weight) not in taken]
+            if left and left[-1] is weights[-1]:
+                count = f"{len(left)} weight tensor{'s' if len(left) > 1 else ''} ({name_of(left[-1])})"
+                return f"{count} get{'s' * (len(left) == 1)} gradients that no optimizer takes", line
         return "", ""
 
 

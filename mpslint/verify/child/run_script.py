@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import random
 import sys
@@ -35,6 +36,8 @@ def run_script(job: Job, started: float, progress: Callable[[int, int, StepRecor
         os.chdir(job.script.folder or Path(job.script.file).parent)
         guard(Path(job.script.sandbox))
     _seed()
+    gc.freeze()
+    gc.enable()
     stage.run()
     return stage.result(time.perf_counter() - stage.started)
 

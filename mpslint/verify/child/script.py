@@ -33,6 +33,7 @@ from mpslint.verify.child.kept import kept_at_the_end, kept_by_line
 from mpslint.verify.child.late_allocator import LateAllocator
 from mpslint.verify.child.libraries import library_changes
 from mpslint.verify.child.lstm import lstm_in_one
+from mpslint.verify.child.nonfinite import Origins
 from mpslint.verify.child.optimizers import Optimizers
 from mpslint.verify.child.precision import Precision, note_precision
 from mpslint.verify.child.refusals import refusal
@@ -91,7 +92,8 @@ class Stage:
         self.memory = LiveMemory(births=[] if job.memory_sizes else None, allocator=self.allocator)
         self.keys = self.counted = graph_cache(job.machine.torch, self.allocator.retain)
         allowed = seconds * SHARE_OF_TIME if self.is_emulated else min(seconds * SHARE_OF_TIME, SECONDS_ON_CPU)
-        self.clock = Clock(self.script.steps, time.monotonic() + allowed, progress, user_line=self.coverage.user_line)
+        values = self.script.values if self.script.device == "cpu" else math.inf
+        self.clock = Clock(self.script.steps, time.monotonic() + allowed, progress, values, user_line=self.coverage.user_line)
         self.lines = shown
         self.precision, self.casts = Precision(), Casts()
         self.clock.meter = Meter(0.0, falls_back=self.coverage.falls_back) if self.is_emulated else None
@@ -108,6 +110,7 @@ class Stage:
         self.memory.line_of = self.coverage.user_line
         self.kept: tuple[Kept, ...] = ()
         self.optimizers = Optimizers(self.coverage.user_line)
+        self.origins = self.clock.origins = Origins(self.coverage.user_line)
 
     def prepare(self) -> None:
         """Change torch and the libraries that the code may import."""
@@ -196,6 +199,7 @@ class Stage:
                 stack.enter_context(watch)
             else:
                 mode = StandIn("cpu", on_backward=self.note_loss)
+                mode.made = self.origins.see
             self.mode = stack.enter_context(mode)
             yield
 
@@ -216,6 +220,7 @@ class Stage:
             self.clock.losses.append(float(loss.detach()))
             if not self.loss_line and not math.isfinite(self.clock.losses[-1]):
                 self.loss_line = self.coverage.user_line()
+            self.origins.of_loss(loss)
 
     def run(self) -> None:
         """Run the user's code to its end, to its bounds, or to its exception."""
@@ -366,9 +371,10 @@ class Stage:
             seconds=seconds,
             moved=self.clock.moved,
             wrong=self.clock.wrong,
-            loss_line=self.loss_line,
+            origin=self.origins.found.said,
+            loss_line=self.origins.found.line or self.loss_line,
             untaken=self.optimizers.untaken[0],
-            optimizer_line=self.optimizers.untaken[1] or self.optimizers.line_of(self.clock.optimizer),
+            optimizer_line=self.optimizers.untaken[1] or self.optimizers.line_of(self.clock.optimizer, self.clock.learning_rate),
             learning_rate=self.clock.learning_rate,
             weights_dtype=self.clock.weights_dtype,
             settings_steps=self.clock.planned,

@@ -40,6 +40,8 @@ class StandIn(TorchFunctionMode):
         self.hosted: Callable[[torch.Tensor, torch.Tensor], None] = lambda source, copy: None
         self.casts: Casts | None = None
         """What autocast for MPS does, where the run is emulated: torch's own passes tensors without values by."""
+        self.made: Callable[[str, Any, Any, Any], None] | None = None
+        """Takes each operation that was done: its name, its arguments, and what it made."""
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
@@ -54,6 +56,8 @@ class StandIn(TorchFunctionMode):
                     return answered
         if name == "backward" and self.on_backward is not None and args:
             self.on_backward(args[0])
+        if func is torch._C._nn._parse_to:  # its answer is kept: Lightning's modules say by it where they are
+            return func(*args, **kwargs)
         args, kwargs = self.inward(args), self.inward_named(kwargs)
         if self.casts is not None and torch.is_autocast_enabled(MPS):
             if name == ATTENTION:
@@ -62,7 +66,10 @@ class StandIn(TorchFunctionMode):
             args, kwargs = self.casts.of(name, torch.get_autocast_dtype(MPS), args, kwargs)
         if name == "lstm" and self.lstm is not None:
             return self.lstm(func, args, kwargs)
-        return func(*args, **kwargs)
+        out = func(*args, **kwargs)
+        if self.made is not None:
+            self.made(name, args, kwargs, out)
+        return out
 
     def inward(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
         """Return arguments with the device replaced, however it is written: `x.to("mps")` gets here as a string."""

@@ -1,4 +1,4 @@
-# verify: inconclusive; check: optimizer; says: 4 weight tensors of Critic get gradients that no optimizer takes
+# verify: inconclusive; check: optimizer; says: 4 weight tensors (layers.2.bias of Critic) get gradients that no optimizer takes
 from __future__ import annotations
 
 import torch

@@ -1,4 +1,4 @@
-# verify: inconclusive; check: optimizer; says: 4 weight tensors of Sequential get gradients that no optimizer takes
+# verify: inconclusive; check: optimizer; says: 4 weight tensors (2.bias of Sequential) get gradients that no optimizer takes
 from __future__ import annotations
 
 import torch
