@@ -43,7 +43,7 @@ class PathText(str):
     def __rtruediv__(self, other: str) -> PathText:
         return PathText(other, self)
 
-    def _is_no_text(self, other: Any) -> Any:
-        raise TypeError("a path is no text")
+    def _refuse(self, other: Any) -> Any:
+        raise TypeError("only a slash joins paths")
 
-    __add__ = __radd__ = __mul__ = __rmul__ = __mod__ = __contains__ = _is_no_text
+    __add__ = __radd__ = __mul__ = __rmul__ = __mod__ = __contains__ = _refuse

@@ -154,7 +154,7 @@ def _boolean(m: Walker, node: ast.BoolOp) -> Value:
     """`and`, `or`: one operand that decides is enough, wherever it stands."""
     decisive = isinstance(node.op, ast.Or)
     weak: Value | None = None
-    rests = False
+    passed: list[Value] = []  # what decides nothing by a default only
     possible: list[Value] = []
     last: Value = UNKNOWN
     context = m.context
@@ -174,9 +174,10 @@ def _boolean(m: Walker, node: ast.BoolOp) -> Value:
                 one = node.values[0]
                 if isinstance(one, ast.BoolOp) and truth(refused) is False:
                     choices.note(m, node, refused, last, one.values[-1])
-                last = weakened(last) if rests else last
+                are_answers = all(isinstance(one, Known) and type(one.value) is bool for one in (last, *passed))
+                last = last if are_answers or not passed else weakened(last)  # whichever decides, False is False
                 return last if not before else _decided([*before, last], decisive)
-            rests = rests or is_weak(last)
+            passed += [last] if is_weak(last) else []
             if answer is decisive:
                 weak = weak or last
             elif answer is None:
@@ -187,7 +188,8 @@ def _boolean(m: Walker, node: ast.BoolOp) -> Value:
         m.context = context
     if weak is not None:
         return weak
-    found = _one_of(possible if m.truth(last) is None else [*possible, weakened(last) if rests else last])
+    last = weakened(last) if passed and not asked else last  # the platform's answer counts, whatever an option adds
+    found = _one_of(possible if m.truth(last) is None else [*possible, last])
     return Unknown("", None, asked) if found is UNKNOWN and asked and not decisive else found
 
 

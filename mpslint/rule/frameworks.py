@@ -22,7 +22,7 @@ from mpslint.target.target import MACOS
 DEVICES = ("cuda", "mps")
 SUPPRESSION = "mpslint"
 """What a comment that silences findings is known by, beside the beginning of their ids."""
-OF_ANY_FILE = frozenset({"to", "backward"})
+OF_ANY_FILE = frozenset({"to", "backward", "map", "filter"})
 """Methods that any file may call; what a rule could say of them needs another of the words."""
 
 

@@ -26,7 +26,7 @@ examples:
       x = 1
 sources: [a team]
 """
-ABOVE = "{setting: batch.train, above: 512}"
+ABOVE = "{setting: training.steps, above: 512}"
 
 
 def place(folder: Path, name: str, when: str, *outcomes: tuple[str, str]) -> None:
@@ -40,8 +40,8 @@ def place(folder: Path, name: str, when: str, *outcomes: tuple[str, str]) -> Non
     [
         (ABOVE, "", "in every version"),
         (ABOVE, "torch < 2.10", "torch 2.9.99"),
-        ("{setting: batch.train, at_least: 600}", "", "in every version"),
-        ("[{setting: batch.train, is: 1024}, {trains: true}]", "torch >= 2.8, macos < 15", "macos 14.99"),
+        ("{setting: training.steps, at_least: 600}", "", "in every version"),
+        ("[{setting: training.steps, is: 1024}, {trains: true}]", "torch >= 2.8, macos < 15", "macos 14.99"),
     ],
 )
 def test_rules_that_say_opposite_things_are_refused(tmp_path: Path, when: str, versions: str, at: str) -> None:
@@ -62,10 +62,10 @@ def test_rules_that_say_opposite_things_are_refused(tmp_path: Path, when: str, v
         (ABOVE, [("", "error")]),
         (ABOVE, [("torch < 2.14", "error"), ("", "note")]),
         (ABOVE, [("torch >= 2.14", "note")]),
-        ("{setting: batch.train, above: 256}", [("torch >= 2.14", "note")]),
-        ("{setting: batch.train, below: 512}", [("", "note")]),
+        ("{setting: training.steps, above: 256}", [("torch >= 2.14", "note")]),
+        ("{setting: training.steps, below: 512}", [("", "note")]),
         ("{setting: batch.eval, above: 512}", [("", "note")]),
-        ("[{setting: batch.eval, above: 1}, {setting: batch.train, above: 512}]", [("", "note")]),
+        ("[{setting: batch.eval, above: 1}, {setting: training.steps, above: 512}]", [("", "note")]),
     ],
 )
 def test_rules_that_agree_or_are_about_something_else_are_loaded(tmp_path: Path, when: str, outcomes: list[tuple[str, str]]) -> None:
