@@ -137,7 +137,7 @@ PERSONS = [
     ("/export/home/zoe/x.py", "zoe"), ("/home2/zoe/x", "zoe"), ("file:///Users/zoe/x", "zoe"), ("/mnt/c/Users/zoe/x", "zoe"),
     ("at 2a00:1450:4001:0:0:8a2e:370:7334", "8a2e"), ("at fe80::1ff:fe23:4567:890a%en0", "4567"), ("ether 3c:22:fb:12:34:56", "3c:22"),
     ("zoes-macbook-pro.local", "zoes"), ("gpu7.cluster.internal:8080", "gpu7"), ("\\\\fileserver\\share\\x", "fileserver"),
-    ("zoe@gpu-7: ~", "zoe"), ("From: Zoe <zoe.q@mail.example.org>", "zoe"), ("/scratch/zoe/run", "zoe"), ("/media/zoe/Disk One/x", "Disk"),
+    ("git@github.com:quxor/train.git", "quxor"), ("ssh://git@gitlab.com/quxor/x.git", "quxor"), ("zoe@gpu-7: ~", "zoe"), ("From: Zoe <zoe.q@mail.example.org>", "zoe"), ("/scratch/zoe/run", "zoe"), ("/media/zoe/Disk One/x", "Disk"),
 ]  # fmt: skip
 """A text, and a part of it that says who or where somebody is; `zoe` is the user's name."""
 
