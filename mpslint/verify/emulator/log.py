@@ -30,7 +30,6 @@ class Passage:
     """All that happened between two records of a run."""
 
     what: What
-    step: int
     program: Program
     numbers: Numbers
     """The integers of the calls, then the bytes of the births."""
@@ -110,7 +109,7 @@ class EventLog:
         lines, self._lines, self._first = tuple(self._lines), [], first + len(sizes)
         self.count += len(self._events)
         self._events = []
-        return Passage(what, step, tuple(program), np.asarray(integers + sizes, dtype=np.int64), lines, survivors, first)
+        return Passage(what, tuple(program), np.asarray(integers + sizes, dtype=np.int64), lines, survivors, first)
 
 
 def calls_of(program: Program, kinds: list[Kind]) -> Iterator[tuple[int, Kind, int]]:
