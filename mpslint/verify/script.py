@@ -191,7 +191,7 @@ def _run(place: Workplace, copied: Path, room: Room, device: Device, options: Sc
     )
     named: Backend = "emulated" if options.backend == "auto" else options.backend
     backend: Backend = named if device == "real" else "emulated" if device == "emulated" else "cpu"
-    job = Job("script", options.machine, backend, script, memory_sizes=options.sizes)
+    job = Job(options.machine, backend, script, memory_sizes=options.sizes)
     limits = {"MPSLINT_SECONDS": str(options.limits.seconds), "MPSLINT_MEMORY": str(options.limits.memory)}
     passed = (*options.passed, *platform_data("confinement")["environment"]["cuda"]) if _is_on_cuda(device, options) else options.passed
     environment = {**environment_in(room, passed), **limits}

@@ -68,10 +68,10 @@ def _grouped(order: list[Shape], batch: int) -> list[Shape]:
     return found
 
 
-def worst_shape(spec: RunSpec, batch: int | None = None) -> Shape:
+def worst_shape(spec: RunSpec) -> Shape:
     """Return the largest shape that a training batch can have: every sequence as long as its limit allows."""
     limits = [spec.source.limit, *([(spec.target or Lengths(64)).limit] if has_targets(spec) else [])]
-    return (batch or spec.train_batch, *shape_of(spec, [tuple(limits)])[1:])
+    return (spec.train_batch, *shape_of(spec, [tuple(limits)])[1:])
 
 
 def quantiles(shapes: list[Shape], count: int) -> list[Shape]:
