@@ -53,19 +53,17 @@ class Channel:
             self.send("progress", {"done": number, "total": total, **told})
 
 
-def prepare(job: Job) -> None:
-    """Have torch do without its compiler, and without CUDA where the job isn't to measure this machine's GPU."""
+def do(job: Job, channel: Channel) -> Any:
+    """Return the result of a job. Each kind imports what it needs, so that a small one starts fast.
+
+    Torch does without its compiler, and without CUDA where the job isn't to measure this machine's GPU.
+    """
     from mpslint.verify.child.dynamo import leave_compiler_out
     from mpslint.verify.child.no_cuda import leave_cuda_out
 
     leave_compiler_out()
     if not (job.backend == "cuda" or job.script is None):
         leave_cuda_out()
-
-
-def do(job: Job, channel: Channel) -> Any:
-    """Return the result of a job. Each kind imports what it needs, so that a small one starts fast."""
-    prepare(job)
     if job.script is None:
         from mpslint.verify.child.calibrate import calibrate, device_here
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -110,13 +109,3 @@ class EventLog:
         self.count += len(self._events)
         self._events = []
         return Passage(what, tuple(program), np.asarray(integers + sizes, dtype=np.int64), lines, survivors, first)
-
-
-def calls_of(program: Program, kinds: list[Kind]) -> Iterator[tuple[int, Kind, int]]:
-    """Yield the calls of a program: their place in it, their kind, and where their integers begin."""
-    start = 0
-    for place, event in enumerate(program):
-        if type(event) is int and event > 0:
-            kind = kinds[event - 1]
-            yield place, kind, start
-            start += kind[2]

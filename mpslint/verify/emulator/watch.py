@@ -19,8 +19,6 @@ from mpslint.verify.emulator.neutral import DATA_DEPENDENT, NEUTRAL, answer
 from mpslint.verify.emulator.remembered import Remembered
 
 Seen = Callable[[str, tuple[Any, ...], dict[str, Any], list[torch.Tensor]], None]
-
-
 Before = Callable[[str, tuple[Any, ...], dict[str, Any]], Any]
 
 
