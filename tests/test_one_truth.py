@@ -68,7 +68,7 @@ def test_check_and_verify_say_the_same(way: str, precision: str, text: str, ids:
         if verified.does == "works":
             assert all(severity is not Severity.ERROR for severity, _ in said), versions
             continue
-        assert said == [(SEVERITY[verified.does], verified.message)], versions
+        assert said == [(SEVERITY[verified.does], verified.text)], versions
 
 
 LIGHTNING = 'import lightning as L\n\nrun = L.{0}(precision="{1}-mixed")\n'

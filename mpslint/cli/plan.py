@@ -68,7 +68,7 @@ def _estimate(values: dict[str, Any], output_format: str, words: tuple[str, ...]
     from mpslint.report.console import console
     from mpslint.report.forecast import print_forecast
     from mpslint.verify import work
-    from mpslint.verify.asked import AskedFiles, files, has_run
+    from mpslint.verify.asked import AskedFiles, files
     from mpslint.verify.files import estimate_file
     from mpslint.verify.record import to_data
     from mpslint.verify.text import print_estimate
@@ -79,8 +79,6 @@ def _estimate(values: dict[str, Any], output_format: str, words: tuple[str, ...]
     macs = macs_of((values["chip"],) if values.get("chip") else ())
     found, problems = [], []
     for file in files(asked):
-        if not file.is_named and not has_run(file, asked):
-            continue
         try:
             found.append(estimate_file(file, asked, macs=macs))
         except ReadError as error:

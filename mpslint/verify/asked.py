@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from mpslint.core.finding import MpslintError
@@ -26,9 +28,14 @@ class AskedFiles:
     unsafe: bool = False
 
 
-def files(asked: AskedFiles) -> list[FoundFile]:
-    """Return the files that are meant. Raises UsageError for a configuration that is wrong."""
-    return list(files_of(asked.paths, asked.session))
+def files(asked: AskedFiles) -> Iterator[FoundFile]:
+    """Yield the files that are meant: those named, and of folders those with a training run, among them what can't be read, so that it is
+    reported. Raises UsageError for a configuration that is wrong."""
+    for found in files_of(asked.paths, asked.session):
+        with contextlib.suppress(MpslintError):
+            if not found.is_named and not runs_of(fix_file(found, asked.session, unsafe=False).before):
+                continue
+        yield found
 
 
 def read_file_within(found: FoundFile, asked: AskedFiles) -> Fixed:
@@ -50,11 +57,3 @@ def read_files_within(found: FoundFile, asked: AskedFiles) -> dict[str, Fixed]:
     if isinstance(outcome, MpslintError):
         raise outcome
     return {of_run[index].path: one for index, one in outcomes.items() if not isinstance(one, MpslintError)}
-
-
-def has_run(found: FoundFile, asked: AskedFiles) -> bool:
-    """Return whether a file holds a training run at all; one that cannot be read does, so that it is reported."""
-    try:
-        return bool(runs_of(fix_file(found, asked.session, unsafe=False).before))
-    except MpslintError:
-        return True

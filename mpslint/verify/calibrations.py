@@ -67,7 +67,7 @@ def folder() -> OwnFolder:
 def calibrate() -> Calibration:
     """Measure the rates of this machine in a process of its own, and keep them. Raises ReadError saying why not."""
     machine = examine_machine()
-    answer = do_job(Job("calibrate", VerifiedMac(origin=machine.chip)), ChildLimits(seconds=SECONDS))
+    answer = do_job(Job(VerifiedMac(origin=machine.chip)), ChildLimits(seconds=SECONDS))
     if answer.problem:
         raise ReadError(f"the machine cannot be calibrated: {answer.problem}")
     found = from_data(Calibration, answer.data)

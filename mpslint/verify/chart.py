@@ -47,10 +47,10 @@ def unit_for(highest: float) -> AxisUnit:
     return AxisUnit("B", 1)
 
 
-def ticks(low: float, high: float, count: int = 4) -> list[float]:
-    """Return round numbers from `low` to `high`."""
+def ticks(low: float, high: float) -> list[float]:
+    """Return about four round numbers from `low` to `high`."""
     span = (high - low) or 1.0
-    rough = span / count
+    rough = span / 4
     power = 10.0 ** math.floor(math.log10(rough))
     step = next(power * factor for factor in (1, 2, 5, 10) if power * factor >= rough)
     first = math.ceil(low / step) * step

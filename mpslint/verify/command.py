@@ -12,7 +12,7 @@ from rich.console import Console
 
 from mpslint.core.finding import ReadError
 from mpslint.source.writer import write_whole
-from mpslint.verify.asked import AskedFiles, files, has_run
+from mpslint.verify.asked import AskedFiles, files
 from mpslint.verify.export import as_csv, as_json
 from mpslint.verify.files import verify_file
 from mpslint.verify.job import HORIZON, Backend
@@ -84,8 +84,6 @@ def carry_out(request: Request, console: Console) -> int:
 def _reports(request: Request) -> Iterator[VerifyReport]:
     """Yield a report for each file, as it is ready."""
     for found in files(request.asked):
-        if not found.is_named and not has_run(found, request.asked):
-            continue
         with Live(sys.stderr, found.path) as live:
             if request.is_planned:
                 yield verify_file(found, request.asked, request.options(), live.progress)

@@ -12,9 +12,7 @@ from mpslint.verify.report import VerifyReport, to_export
 
 COLUMNS = (
     "file", "run", "backend", "step", "what", "live_bytes", "tensor_bytes", "peak_bytes", "driver_least_bytes",
-    "driver_most_bytes", "host_bytes", "resident_bytes",
-    "new_keys",
-    "new_graph_keys", "seconds", "loss", "gradient_norm", "shapes",
+    "driver_most_bytes", "host_bytes", "resident_bytes", "new_keys", "new_graph_keys", "seconds", "loss", "gradient_norm", "shapes",
 )  # fmt: skip
 
 

@@ -16,6 +16,7 @@ from mpslint.settings.evidence import Evidence
 from mpslint.settings.plan import TrainingPlan
 from mpslint.settings.stacked import stacking_call
 from mpslint.verify.plan_source import NeedsCodeError, PlanSource
+from mpslint.verify.shapes import has_targets
 from mpslint.verify.spec import AskedBy, Evaluation, Lengths, Padding, Precision, RunSpec, Shapes, Task, WeightsType
 
 
@@ -38,6 +39,7 @@ def planned(plan: TrainingPlan, evidence: Evidence) -> PlannedRun:
     lengths, target = _lengths(source, task)
     precision, asked_by = _precision(source)
     rate = source.known("optimizer.learning_rate", (int, float))
+    rank, targets = _lora(source, int(assumptions["lora_rank"]))
     spec = RunSpec(
         model=model,
         task=task,
@@ -59,8 +61,8 @@ def planned(plan: TrainingPlan, evidence: Evidence) -> PlannedRun:
         max_grad_norm=_clipped(source),
         gradient_checkpointing=source.known("memory.checkpointing") is True,
         dropout=_dropout(source),
-        lora_rank=_lora_rank(source, int(assumptions["lora_rank"])),
-        lora_targets=_lora_targets(source),
+        lora_rank=rank,
+        lora_targets=targets,
         evaluation=_evaluation(source, target, assumptions),
         empty_cache_steps=source.known("memory.empty_cache_steps", int),
         steps=_steps(source, int(assumptions["steps"])),
@@ -163,9 +165,7 @@ def _padding(source: PlanSource) -> tuple[Padding, int | None]:
 def _lengths(source: PlanSource, task: Task) -> tuple[Lengths, Lengths | None]:
     """Return how long inputs are, and targets where the task has some of their own."""
     assumptions = platform_data("assumptions")
-    entry = platform_data("models/tasks")[task]
-    has_targets = any("T" in dims for dims in entry["batch"].values())
-    target = _drawn(source, "target", source.known("length.target", int), assumptions["target"]) if has_targets else None
+    target = _drawn(source, "target", source.known("length.target", int), assumptions["target"]) if has_targets(task) else None
     fixed = assumptions["fixed"].get(task)
     if fixed is not None:
         return Lengths(int(fixed)), target
@@ -256,30 +256,20 @@ def _dropout(source: PlanSource) -> float | None:
     return max(rates) if rates else None
 
 
-def _lora_rank(source: PlanSource, default: int) -> int:
-    """Return the rank of LoRA adapters; 0 where there are none."""
+def _lora(source: PlanSource, default: int) -> tuple[int, tuple[str, ...]]:
+    """Return the rank of LoRA adapters, 0 where there are none, and the modules that they are put on, as the code names them."""
     calls = source.calls("lora")
     if not calls:
-        return 0
-    rank = calls[-1].keywords.get("r")
-    if rank is not None and isinstance(rank.value, Known) and isinstance(rank.value.value, int):
-        return rank.value.value
-    if rank is not None:
+        return 0, ()
+    rank, given = (calls[-1].keywords.get(name) for name in ("r", "target_modules"))
+    known = rank.value.value if rank is not None and isinstance(rank.value, Known) and isinstance(rank.value.value, int) else None
+    if rank is not None and known is None:
         source.assume(f"the rank of the adapters is not known: {default}")
-    return default
-
-
-def _lora_targets(source: PlanSource) -> tuple[str, ...]:
-    """Return the modules that adapters are put on, as the code names them."""
-    calls = source.calls("lora")
-    given = calls[-1].keywords.get("target_modules") if calls else None
-    if given is None:
-        return ()
-    values = given.value.values() if isinstance(given.value, Items) else (given.value,)
+    values = () if given is None else given.value.values() if isinstance(given.value, Items) else (given.value,)
     names = [value.value for value in values if isinstance(value, Known) and isinstance(value.value, str)]
-    if not names:
+    if given is not None and not names:
         source.assume("which modules get adapters is not known: peft's default ones")
-    return tuple(names)
+    return default if known is None else known, tuple(names)
 
 
 def _evaluation(source: PlanSource, target: Lengths | None, assumptions: Mapping[str, Any]) -> Evaluation | None:

@@ -16,51 +16,8 @@ from mpslint.verify.shapes import Shape, samples, shape_of
 from mpslint.verify.spec import Evaluation, RunSpec, VerifiedMac
 
 HALF = {"fp16": "torch.float16", "bf16": "torch.bfloat16"}
-REAL = ("pixel_values", "input_features", "input_values")
 MOST_EVALUATED = 400
 """Batches of an evaluation."""
-DATA = """
-def batch(shape):
-    B, S, T = (*shape, 1, 1)[:3]
-    return {{{tensors}}}
-
-
-def batches(shapes):
-    return torch.utils.data.DataLoader(shapes, batch_size=None, collate_fn=batch)
-
-
-def on_mps(batch):
-    return {{name: tensor.to("mps") for name, tensor in batch.items()}}
-
-
-loader = batches({shapes})
-"""
-LOOP = """
-def train():
-    for number, batch in enumerate(loader, start=1):
-        batch = on_mps(batch)
-        with {autocast}:
-            loss = model(**batch).loss{divided}
-        {backward}
-        del loss, batch
-        if number % {accumulation} == 0:
-{step}
-
-"""
-EVALUATION = """
-evaluation = batches({shapes})
-
-
-def evaluate():
-    model.eval()
-    kept = []
-    with torch.no_grad():
-        for number, batch in enumerate(evaluation, start=1):
-            batch = on_mps(batch)
-            {forward}
-    model.train()
-
-"""
 
 
 def in_force(spec: RunSpec, machine: VerifiedMac) -> RunSpec:
@@ -77,11 +34,15 @@ def script_of(spec: RunSpec, steps: Iterable[Sequence[Shape]]) -> str:
     lines += [*_model(spec, entry["class"]), f"optimizer = {_optimizer(spec)}"]
     lines += ['scaler = torch.amp.GradScaler("mps")'] if spec.precision == "fp16" else []
     shapes = [shape for step in steps for shape in step]
-    text = "\n".join(lines) + "\n" + DATA.format(tensors=", ".join(_tensors(entry["batch"])), shapes=shapes) + _loop(spec)
+    text = "\n".join(lines) + "\n" + _filled("data", tensors=", ".join(_tensors(entry["batch"])), shapes=shapes)
+    text += _loop(spec) + (_evaluation(spec, spec.evaluation) if spec.evaluation is not None else "")
     evaluates = ["    evaluate()"] if spec.evaluation is not None else []
-    if spec.evaluation is not None:
-        text += _evaluation(spec, spec.evaluation)
     return "\n".join([text, "for _ in range(4):", "    train()", *evaluates, ""])
+
+
+def _filled(part: str, **filled: object) -> str:
+    """Return a part of the script with what the plan says filled in, and a free line before it."""
+    return "\n" + str(platform_data("generated")[part]).format_map(filled)
 
 
 def _model(spec: RunSpec, cls: str) -> Iterator[str]:
@@ -126,18 +87,15 @@ def _optimizer(spec: RunSpec) -> str:
     if kind is None:
         raise ReadError(f"the optimizer {name!r} is not known to verify")
     more = [word for part, word in platform_data("generated")["options"].items() if part in name]
-    return f"{kind.format(', '.join(['trained', rate, *more]))}"
+    return str(kind.format(", ".join(["trained", rate, *more])))
 
 
 def _tensors(layout: Mapping[str, list[str]]) -> Iterator[str]:
     """Yield the tensors of a batch, by name."""
-    sizes = {
-        "I": 'getattr(config, "image_size", 224)',
-        "C": 'getattr(config, "num_channels", 3)',
-        "M": 'getattr(config, "num_mel_bins", 80)',
-    }
+    table = platform_data("generated")
+    sizes = table["sizes"]
     for name, dims in layout.items():
-        kind = "" if name in REAL else ", dtype=torch.long"
+        kind = "" if name in table["real"] else ", dtype=torch.long"
         yield f'"{name}": torch.ones({", ".join(sizes.get(dim, dim) for dim in dims)}{kind})'
 
 
@@ -154,7 +112,8 @@ def _loop(spec: RunSpec) -> str:
     does = ["scaler.step(optimizer)", "scaler.update()"] if is_scaled else ["optimizer.step()"]
     every = spec.empty_cache_steps
     empty = [f"if number // {spec.accumulation} % {every} == 0:", "    torch.mps.empty_cache()"] if every else []
-    return LOOP.format(
+    return _filled(
+        "loop",
         autocast=_autocast(spec),
         divided=f" / {spec.accumulation}" if spec.accumulation > 1 else "",
         backward="scaler.scale(loss).backward()" if is_scaled else "loss.backward()",
@@ -178,4 +137,4 @@ def _evaluation(spec: RunSpec, evaluation: Evaluation) -> str:
         forward += [f"kept += [tensor for name, tensor in outputs.items() if torch.is_tensor(tensor) and {named}]"]
         if evaluation.accumulation_steps:
             forward += [f"if number % {evaluation.accumulation_steps} == 0:", "    kept = [tensor.cpu() for tensor in kept]"]
-    return EVALUATION.format(shapes=[shape_of(spec, group) for group in groups], forward=("\n" + " " * 12).join(forward))
+    return _filled("evaluation", shapes=[shape_of(spec, group) for group in groups], forward=("\n" + " " * 12).join(forward))

@@ -11,7 +11,6 @@ from mpslint.verify.spec import VerifiedMac
 
 Device = Literal["emulated", "cpu", "real"]
 Backend = Literal["emulated", "cpu", "mps", "cuda"]
-Kind = Literal["calibrate", "script"]
 Aim = Literal["run", "fit", "work"]
 """What a script is run for: how its training goes, which micro-batches fit, or the work of a step."""
 
@@ -87,9 +86,8 @@ class ScriptRun(HowRun):
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One piece of work for a child process."""
+    """One piece of work for a child process: a script, or without one the calibration of this machine."""
 
-    kind: Kind
     machine: VerifiedMac = field(default_factory=VerifiedMac)
     backend: Backend = "emulated"
     script: ScriptRun | None = None

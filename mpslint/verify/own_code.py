@@ -14,7 +14,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from mpslint.core.finding import ReadError
-from mpslint.rewrite.apply import Fixed
 from mpslint.session.view import ShownFinding
 from mpslint.source.files import FoundFile
 from mpslint.verify.asked import REWRITTEN, WRITTEN, AskedFiles, read_files_within
@@ -52,7 +51,8 @@ def verify_code(found: FoundFile, asked: AskedFiles, options: ScriptOptions, pro
     reading = reading_of(fixed, runs, index, said, fits)
     reading = replace(reading, run="; ".join([reading.run, *begun.said]))
     options = replace(options, machine=machine, sizes=() if fits else _asked(runs[index : index + 1], machine))
-    done = _both(begun, again, _changed(rewritten), options, progress)
+    changed = {Path(path).absolute(): one.data for path, one in rewritten.items() if one.is_changed}
+    done = _both(begun, again, changed, options, progress)
     known = _estimated(done, reading, machine)
     if known is not None:
         keep(found, asked, known)
@@ -103,11 +103,6 @@ def _both(
 def _named(progress: Progress | None, name: str) -> Progress | None:
     """Return a progress that says which of both runs it is about."""
     return progress and (lambda part, data: progress(f"{name}, {part}", data))
-
-
-def _changed(files: Mapping[str, Fixed]) -> dict[Path, bytes]:
-    """Return what the files of a run hold that fix rewrites."""
-    return {Path(path).absolute(): fixed.data for path, fixed in files.items() if fixed.is_changed}
 
 
 def _run(begun: Start, name: str, options: ScriptOptions, changed: Mapping[Path, bytes], progress: Progress | None) -> VerifyReport:

@@ -33,10 +33,11 @@ def as_page(reports: Sequence[VerifyReport]) -> str:
 
 def page(title: str, body: str) -> str:
     """Return a self-contained page: it asks for nothing that isn't in it."""
+    style = (Path(__file__).parent / "page.css").read_text(encoding="utf-8")
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" '
         'content="width=device-width,initial-scale=1">'
-        f'<meta name="color-scheme" content="light dark"><title>{html_text(title)}</title><style>{_style()}</style></head>'
+        f'<meta name="color-scheme" content="light dark"><title>{html_text(title)}</title><style>{style}</style></head>'
         f"<body><main>{body}</main></body></html>\n"
     )
 
@@ -60,10 +61,6 @@ def _article(report: VerifyReport) -> str:
     if report.reading is not None:
         body += reading_sections(report.reading)
     return "".join([*body, *_compositions(report), *_notes(report)])
-
-
-def _style() -> str:
-    return (Path(__file__).parent / "page.css").read_text(encoding="utf-8")
 
 
 def _verdict(verdict: Verdict) -> str:
@@ -136,23 +133,16 @@ def _marks(runs: Sequence[RunResult]) -> list[Mark]:
 
 
 def _compositions(report: VerifyReport) -> Iterator[str]:
-    runs = [run for run in report.runs if run.composition is not None]
-    if not runs:
+    known = [(run, run.composition.parts) for run in report.runs if run.composition is not None]
+    if not known:
         return
-    names = list(dict.fromkeys(name for run in runs if run.composition for name in run.composition.parts))
-    head = "".join(f"<th>{html_text(run.name)}</th>" for run in runs)
-    rows = "".join(
-        f"<tr><th>{html_text(name)}</th>" + "".join(f'<td class="number">{_part(run, name)}</td>' for run in runs) + "</tr>"
-        for name in names
-    )
-    total = "".join(f'<td class="number"><strong>{peak_of(run)}</strong></td>' for run in runs)
+    names = dict.fromkeys(name for _, parts in known for name in parts)
+    head = "".join(f"<th>{html_text(run.name)}</th>" for run, _ in known)
+    cells = {name: "".join(f'<td class="number">{size(parts.get(name, 0))}</td>' for _, parts in known) for name in names}
+    rows = "".join(f"<tr><th>{html_text(name)}</th>{row}</tr>" for name, row in cells.items())
+    total = "".join(f'<td class="number"><strong>{peak_of(run)}</strong></td>' for run, _ in known)
     table = f"<tr><th></th>{head}</tr>{rows}<tr><th>peak</th>{total}</tr>"
     yield f"<h2>What the peak is made of, with the longest samples</h2>{scrolled(table, 'what the peak is made of')}"
-
-
-def _part(run: RunResult, name: str) -> str:
-    assert run.composition is not None
-    return size(run.composition.parts.get(name, 0))
 
 
 def _notes(report: VerifyReport) -> Iterator[str]:

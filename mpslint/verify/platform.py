@@ -4,10 +4,10 @@ memory."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from mpslint.core.behaviours import behaviour_in
+from mpslint.core.behaviours import Behaviour, behaviour_in
 from mpslint.core.finding import UsageError
 from mpslint.core.knowledge import platform_data
 from mpslint.core.versions import Version, VersionRange, format_version, parse_version
@@ -80,21 +80,13 @@ def special_cases(torch: str) -> tuple[Case, ...]:
     return tuple(case for case in cases if VersionRange.parse(case.versions).matches({"torch": own}))
 
 
-@dataclass(frozen=True, slots=True)
-class PrecisionOutcome:
-    """What an asked-for precision does, in a word of `rules/platform/behaviours/` (works, raises, ignored, wrong), and its text."""
-
-    does: str
-    message: str
-
-
-def precision_outcome(kind: str, precision: str, machine: VerifiedMac) -> PrecisionOutcome:
+def precision_outcome(kind: str, precision: str, machine: VerifiedMac) -> Behaviour:
     """Return what `precision` does on the machine; `kind` is how it is asked for: trainer, accelerator, autocast or grad_scaler.
     Unknown versions count as the newest."""
     versions = machine.versions()
     behaviour = behaviour_in(f"precision.{kind}.{precision}", versions)
     named = {name: format_version(version) for name, version in versions.items()}
-    return PrecisionOutcome(behaviour.does, behaviour.text.format_map(named))
+    return replace(behaviour, text=behaviour.text.format_map(named))
 
 
 def limits_of(machine: VerifiedMac, memory_gb: int = 0) -> MemoryLimits:

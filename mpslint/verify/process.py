@@ -97,8 +97,7 @@ def run(
     """
     mark = uuid.uuid4().hex
     start = time.monotonic()
-    ours, theirs = os.pipe()
-    with _Keeper(ours, theirs, command, folder, {**environment, MARK: mark}, descriptors, scratch) as keeper:
+    with _Keeper(command, folder, {**environment, MARK: mark}, descriptors, scratch) as keeper:
         stopped, peak, resident, looked, before = "", 0, 0, start, _used(scratch)
         try:
             while keeper.process.poll() is None:
@@ -145,16 +144,9 @@ class _Keeper:
     """The keeper of a command (keeper.py), the pipe by which it knows that this process is alive, and what the command prints."""
 
     def __init__(
-        self,
-        ours: int,
-        theirs: int,
-        command: Sequence[str],
-        folder: Path,
-        environment: Mapping[str, str],
-        descriptors: Sequence[int],
-        scratch: Sequence[Path],
+        self, command: Sequence[str], folder: Path, environment: Mapping[str, str], descriptors: Sequence[int], scratch: Sequence[Path]
     ) -> None:
-        self.lifeline = theirs
+        ours, self.lifeline = os.pipe()
         arguments = [str(ours), str(len(scratch)), *map(str, scratch), *command]
         try:
             self.process = subprocess.Popen(
@@ -168,7 +160,7 @@ class _Keeper:
                 pass_fds=(ours, *descriptors),
             )
         except BaseException:
-            os.close(theirs)
+            os.close(self.lifeline)
             raise
         finally:
             os.close(ours)

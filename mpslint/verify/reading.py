@@ -15,8 +15,7 @@ from mpslint.settings.evidence import Evidence, gather_evidence
 from mpslint.settings.plan import TrainingPlan
 from mpslint.source.document import Document, Place
 from mpslint.verify.from_plan import PlannedRun, planned
-from mpslint.verify.outcome import Backing as Backing
-from mpslint.verify.outcome import Check
+from mpslint.verify.outcome import Backing, Check
 from mpslint.verify.plan_source import NeedsCodeError
 
 PREFERRED = ("trainer", "loop", "arguments", "accelerator")
@@ -99,7 +98,7 @@ def reading_of(fixed: Fixed, runs: Sequence[TrainingRun], index: int, assumption
         target_line(fixed.before.target, document),
         tuple(dict.fromkeys(assumptions)),
         tuple(findings_in(document, fixed.before.findings)),
-        tuple(dict.fromkeys(_mended(finding) for finding in fixed.applied)),
+        tuple(dict.fromkeys(f"{one.rule} {one.name}: {one.fix.summary if one.fix is not None else ''}" for one in fixed.applied)),
         tuple(findings_in(fixed.after.document, fixed.after.findings)),
         tuple((name, tuple(lines)) for name, lines in cell_diffs(fixed.before, fixed.after)),
         fits,
@@ -119,10 +118,6 @@ def remedy(finding: ShownFinding) -> str:
         return ""
     how = "By hand" if finding.safety == Safety.MANUAL.value else f"Fix ({finding.safety})"
     return f"{how}: {finding.fix.removesuffix('.')}."
-
-
-def _mended(finding: Finding) -> str:
-    return f"{finding.rule} {finding.name}: {finding.fix.summary if finding.fix is not None else ''}"
 
 
 def place_of(document: Document, offset: int) -> str:

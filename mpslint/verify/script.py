@@ -122,7 +122,7 @@ def _verify_once(path: Path, options: ScriptOptions, progress: Progress | None) 
                 break
     seconds = time.monotonic() - start
     if not results:
-        return VerifyReport(str(path), options.machine, problem=_explain(problems), seconds=seconds)
+        return VerifyReport(str(path), options.machine, problem=_explain(problems[0]), seconds=seconds)
     checks = [*_judge(results, options), *(Check("values", "not run", answer.problem) for answer in problems)]
     verdict = decide(options.name, checks)
     problem = f"{verdict.reason} ({line})" if (line := results[-1].failure_line) else verdict.reason
@@ -146,7 +146,7 @@ def _attempt(
 ) -> tuple[Workplace, Answer]:
     """Run a script, elsewhere in its project where it lacks what lies there; return where it ran and what came of it."""
     for number in range(ATTEMPTS):
-        room = _room(place, scratch / f"{device}{number or ''}", device, options)
+        room = _room(place, scratch / f"{device}{number or ''}", options)
         copied = make_copy(place, room.folder / "copy", options.rewritten)
         answer = _run(place, copied, room, device, options, progress)
         if answer.lack is not None and answer.lack.kind == "rows":
@@ -159,20 +159,15 @@ def _attempt(
     return place, _explained(answer, place, room, options)
 
 
-def _room(place: Workplace, folder: Path, device: Device, options: ScriptOptions) -> Room:
+def _room(place: Workplace, folder: Path, options: ScriptOptions) -> Room:
     """Return the room in which a script runs: it reads its own folder and what the user names, and changes its copy only."""
     found = Beside() if place.root.resolve() == Path.home().resolve() else look_beside(place.root, project_of(place.script))
-    devices = list(map(Path, platform_data("confinement")["readable"]["cuda"])) if _is_on_cuda(device, options) else []
+    devices = list(map(Path, platform_data("confinement")["readable"]["cuda"])) if options.backend == "cuda" else []  # a Mac has none
     cached = [data_sets()] if data_sets().is_dir() else []
     room = Room(folder, (*named_by(options.arguments), *options.readable, *cached), found, tuple(devices))
     room.build()
     lend_data_sets(room)
     return room
-
-
-def _is_on_cuda(device: Device, options: ScriptOptions) -> bool:
-    """Return whether a run gets this machine's NVIDIA GPU; any other is not to see it, since a Mac has none."""
-    return device == "real" and options.backend == "cuda"
 
 
 def _run(place: Workplace, copied: Path, room: Room, device: Device, options: ScriptOptions, progress: Progress | None) -> Answer:
@@ -189,14 +184,13 @@ def _run(place: Workplace, copied: Path, room: Room, device: Device, options: Sc
         place.told,
         **{one.name: getattr(options, one.name) for one in fields(HowRun)},
     )
-    named: Backend = "emulated" if options.backend == "auto" else options.backend
-    backend: Backend = named if device == "real" else "emulated" if device == "emulated" else "cpu"
-    job = Job("script", options.machine, backend, script, memory_sizes=options.sizes)
+    backend: Backend = options.backend if device == "real" and options.backend != "auto" else "cpu" if device == "cpu" else "emulated"
+    job = Job(options.machine, backend, script, memory_sizes=options.sizes)
     limits = {"MPSLINT_SECONDS": str(options.limits.seconds), "MPSLINT_MEMORY": str(options.limits.memory)}
-    passed = (*options.passed, *platform_data("confinement")["environment"]["cuda"]) if _is_on_cuda(device, options) else options.passed
+    passed = (*options.passed, *platform_data("confinement")["environment"]["cuda"]) if options.backend == "cuda" else options.passed
     environment = {**environment_in(room, passed), **limits}
     lodging = Lodging(room, confinement(), environment, room.folder.parent)
-    return do_job(job, options.limits, progress, "emulated" if device == "emulated" else device, lodging)
+    return do_job(job, options.limits, progress, device, lodging)
 
 
 REFUSED = "verify "
@@ -230,10 +224,8 @@ def _explained(answer: Answer, place: Workplace, room: Room, options: ScriptOpti
     return answer
 
 
-def _explain(problems: list[Answer]) -> str:
-    if not problems:
-        return "nothing was run"
-    first = problems[0]
+def _explain(first: Answer) -> str:
+    """Return why nothing was run; of a process that died, with the last line that it printed."""
     if first.kind in ("died", "unexpected"):
         last = [line for line in first.ended.output.strip().splitlines() if line.strip()][-1:]
         return first.problem + (f" ({last[0][:200]})" if last and last[0] not in first.problem else "")

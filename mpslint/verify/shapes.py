@@ -7,20 +7,20 @@ import random
 from collections.abc import Iterator
 
 from mpslint.core.knowledge import platform_data
-from mpslint.verify.spec import Lengths, RunSpec
+from mpslint.verify.spec import Lengths, RunSpec, Task
 
 Shape = tuple[int, ...]
 """Batch size, source length, and target length where the task has targets of their own."""
 
 
-def has_targets(spec: RunSpec) -> bool:
-    """Return whether the task has targets with lengths of their own."""
-    return any("T" in dims for dims in platform_data("models/tasks")[spec.task]["batch"].values())
+def has_targets(task: Task) -> bool:
+    """Return whether a task has targets with lengths of their own."""
+    return any("T" in dims for dims in platform_data("models/tasks")[task]["batch"].values())
 
 
 def samples(spec: RunSpec, count: int, seed: int) -> list[Shape]:
     """Return the (source, target) lengths of `count` samples, or (source,) where there is no target."""
-    limits = [spec.source, *([spec.target or Lengths(64, 24)] if has_targets(spec) else [])]
+    limits = [spec.source, *([spec.target or Lengths(64, 24)] if has_targets(spec.task) else [])]
     return list(zip(*(_drawn(lengths, count, seed + place) for place, lengths in enumerate(limits)), strict=True))
 
 
@@ -68,10 +68,10 @@ def _grouped(order: list[Shape], batch: int) -> list[Shape]:
     return found
 
 
-def worst_shape(spec: RunSpec, batch: int | None = None) -> Shape:
+def worst_shape(spec: RunSpec) -> Shape:
     """Return the largest shape that a training batch can have: every sequence as long as its limit allows."""
-    limits = [spec.source.limit, *([(spec.target or Lengths(64)).limit] if has_targets(spec) else [])]
-    return (batch or spec.train_batch, *shape_of(spec, [tuple(limits)])[1:])
+    limits = [spec.source.limit, *([(spec.target or Lengths(64)).limit] if has_targets(spec.task) else [])]
+    return (spec.train_batch, *shape_of(spec, [tuple(limits)])[1:])
 
 
 def quantiles(shapes: list[Shape], count: int) -> list[Shape]:

@@ -39,9 +39,7 @@ def start_of(document: Document, path: str, runs: Sequence[TrainingRun], words: 
     begun = next((one.evidence.document.started for one in runs), None)
     script = full_path(begun.document.path) if begun is not None else ""
     own = document.kind in (Kind.PYTHON, Kind.NOTEBOOK)
-    if own and script in ("", full_path(path)):
-        return Start(Path(path), tuple(words), dict(_set(document)))
-    launches = launches_in(document, full_path(path))
+    launches = launches_in(document, full_path(path)) if not own or script not in ("", full_path(path)) else []
     launch = next((one for one in launches if one.script == script), launches[0] if launches else None)
     if launch is None and own:
         return Start(Path(path), tuple(words), dict(_set(document)))

@@ -55,7 +55,8 @@ def print_report(report: VerifyReport, console: Console) -> None:
         console.print(Text("rewrite", style="bold"))
         for check in report.comparison:
             _print_check(check, console)
-    _print_rewrite(report, console)
+    for one in report.reading.rewrites if report.reading is not None else ():
+        _print_entry(console, "rewritten", "cyan", Text(one))
     if any(run.steps for run in report.runs):
         console.print(numbers(report))
     _print_notes(report.runs, console)
@@ -82,12 +83,6 @@ def _print_reading(report: VerifyReport, console: Console) -> None:
     labels = [*rows, *(("assumed" if number == 0 else "", line) for number, line in enumerate(assumed))]
     for label, line in labels:
         _print_entry(console, label, "dim", Text(line, style="dim"))
-
-
-def _print_rewrite(report: VerifyReport, console: Console) -> None:
-    """Print what the rewrite mends."""
-    for one in report.reading.rewrites if report.reading is not None else ():
-        _print_entry(console, "rewritten", "cyan", Text(one))
 
 
 def _print_verdict(verdict: Verdict, console: Console, told: str = "") -> None:

@@ -34,7 +34,7 @@ class Trend:
     reason: str = ""
 
 
-def judge(values: Sequence[float], horizon: int, floor: float = FLOOR, share: float = SHARE) -> Trend:
+def judge(values: Sequence[float], horizon: int) -> Trend:
     """Return what a curve of one value a step does; `horizon` is the number of steps that the user means to do."""
     if len(values) < 8:
         return Trend("short", 0.0, median(values) if values else 0.0, 0.0, reason="fewer than 8 steps")
@@ -42,7 +42,7 @@ def judge(values: Sequence[float], horizon: int, floor: float = FLOOR, share: fl
     body, jumps = without_jumps(list(values[warm:]))
     base = median(body)
     jumps = tuple((index + warm, height) for index, height in jumps)
-    limit = max(floor, share * base)
+    limit = max(FLOOR, SHARE * base)
     raw, third = values[warm:], len(body) // 3
     if third > 1 and min(raw[-third:]) <= min(raw[:-third]) + 1e-3 * abs(base):
         return Trend("flat", 0.0, base, 0.0, jumps, "it comes back to where it was")

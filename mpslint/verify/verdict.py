@@ -103,7 +103,7 @@ def _settings(result: RunResult, spec: RunSpec, machine: VerifiedMac) -> Iterato
             outcome = outcome if fused.does == "works" else fused
         known = {name: getattr(machine, name) for name in ("torch", "transformers", "accelerate")}
         versions = ", ".join(f"{name} {text}" for name, text in known.items() if text)
-        yield Check("precision", "pass" if outcome.does == "works" else "fail", f"{outcome.message} ({versions})")
+        yield Check("precision", "pass" if outcome.does == "works" else "fail", f"{outcome.text} ({versions})")
     yield from _half_weights(result, spec)
 
 

@@ -30,8 +30,6 @@ from mpslint.verify.work import Progress
 
 RECORDED = 20
 """Steps that really run at most."""
-
-
 RUNNING: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
 """One lock for each script: as written and as rewritten may be the same, and one of them waits for what the other keeps."""
 

@@ -78,10 +78,8 @@ class Workplace:
         bound = _bound(self.script)
         for base in _upwards(self.script.parent, bound):
             there = Path(os.path.normpath(base / name))
-            if base != self.folder and there.exists() and there.is_relative_to(bound):
+            if there.exists() and there.is_relative_to(bound) and (base != self.folder or not there.is_relative_to(self.root)):
                 return replace(self, root=_common(self.root, base, there if there.is_dir() else there.parent), folder=base)
-            if base == self.folder and there.exists() and there.is_relative_to(bound) and not there.is_relative_to(self.root):
-                return replace(self, root=_common(self.root, there if there.is_dir() else there.parent))
         return None
 
     def _with_module(self, name: str) -> Workplace | None:

@@ -17,7 +17,7 @@ DRAW = random.Random(0)
 
 def passage(*numbers: int) -> Passage:
     """Return a recording with some integers."""
-    return Passage("train", 1, (0,) * len(numbers), np.asarray(numbers, dtype=np.int64), ("",) * len(numbers), ())
+    return Passage("train", (0,) * len(numbers), np.asarray(numbers, dtype=np.int64), ("",) * len(numbers), ())
 
 
 def step(*lengths: tuple[int, int]) -> Step:

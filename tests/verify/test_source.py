@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from mpslint.verify.child.source import ANSWERS, plain
+from mpslint.source.magics import mask_cell
+from mpslint.verify.child.source import ANSWERS
 
 
 @pytest.mark.parametrize(
@@ -25,7 +26,7 @@ from mpslint.verify.child.source import ANSWERS, plain
 def test_a_cell_runs_without_its_magics(cell: str, name: str, value: object) -> None:
     """Lines that begin with % inside of brackets are Python; commands gave no output."""
     namespace = dict(ANSWERS)
-    text = plain(cell)
+    text = mask_cell(cell).python
     exec(text, namespace)
 
     assert namespace[name] == value
@@ -34,4 +35,4 @@ def test_a_cell_runs_without_its_magics(cell: str, name: str, value: object) -> 
 
 def test_cells_of_other_languages_are_left_out() -> None:
     """Nothing of a shell's cell is run."""
-    assert not plain("%%bash\nrm -r /").strip()
+    assert not mask_cell("%%bash\nrm -r /").python.strip()

@@ -8,7 +8,6 @@ import os
 import sys
 import threading
 import time
-import traceback
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TextIO
@@ -54,20 +53,18 @@ class Channel:
             self.send("progress", {"done": number, "total": total, **told})
 
 
-def prepare(job: Job) -> None:
-    """Have torch do without its compiler, and without CUDA where the job isn't to measure this machine's GPU."""
+def do(job: Job, channel: Channel) -> Any:
+    """Return the result of a job. Each kind imports what it needs, so that a small one starts fast.
+
+    Torch does without its compiler, and without CUDA where the job isn't to measure this machine's GPU.
+    """
     from mpslint.verify.child.dynamo import leave_compiler_out
     from mpslint.verify.child.no_cuda import leave_cuda_out
 
     leave_compiler_out()
-    if not (job.backend == "cuda" or job.kind == "calibrate"):
+    if not (job.backend == "cuda" or job.script is None):
         leave_cuda_out()
-
-
-def do(job: Job, channel: Channel) -> Any:
-    """Return the result of a job. Each kind imports what it needs, so that a small one starts fast."""
-    prepare(job)
-    if job.kind == "calibrate":
+    if job.script is None:
         from mpslint.verify.child.calibrate import calibrate, device_here
 
         return calibrate(device_here(), job.machine.origin)
@@ -91,18 +88,13 @@ def answer(job: Job, descriptor: int) -> int:
         channel = Channel(stream, job.backend)
         try:
             channel.send("result", to_data(do(job, channel)))
-        except MpslintError as error:
+        except (MpslintError, ImportError, MemoryError) as error:
             lack = {"lack": to_data(error.lack)} if isinstance(error, LackError) else {}
-            channel.send("error", {"kind": "expected", "message": str(error), **lack})
-            return 3
-        except ImportError as error:
-            channel.send("error", {"kind": "missing", "message": str(error), "module": error.name or ""})
-            return 3
-        except MemoryError:
-            channel.send("error", {"kind": "memory", "message": "the process ran out of memory"})
+            said = "the process ran out of memory" if isinstance(error, MemoryError) else str(error)
+            channel.send("error", {"kind": "expected" if isinstance(error, MpslintError) else "missing", "message": said, **lack})
             return 3
         except BaseException as error:
-            channel.send("error", {"kind": "unexpected", "message": f"{type(error).__name__}: {error}", "trace": traceback.format_exc()})
+            channel.send("error", {"kind": "unexpected", "message": f"{type(error).__name__}: {error}"})
             raise
     return 0
 

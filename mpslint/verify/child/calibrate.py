@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime, timezone
+from functools import partial
 
 import torch
 from torch import nn
@@ -24,7 +25,9 @@ REPEATS = 7
 MOST_SECONDS = 15.0
 EACH = 0.3
 """Seconds for one size of one kind, at most."""
-LAYERS = {"softmax": lambda: nn.Softmax(-1), "normalization": lambda: nn.LayerNorm(512), "special": nn.GELU}
+LAYERS: Mapping[str, Callable[[], nn.Module]] = {
+    "softmax": partial(nn.Softmax, -1), "normalization": partial(nn.LayerNorm, 512), "special": nn.GELU,
+}  # fmt: skip
 
 
 def calibrate(device: str, machine: str) -> Calibration:
@@ -94,22 +97,21 @@ class Stopwatch:
 
 def programs() -> Iterator[tuple[str, Callable[[], Run]]]:
     """Yield the kind of each program and what makes it on the default device; the small ones of every kind come first."""
-    for step in range(len(SIZES)):
-        size = SIZES[step] // 4
-        side = (64, 192, 512, 1024, 1536)[step]
-        yield "matmul", lambda side=side: _matmul(side)  # type: ignore[misc]
-        yield "elementwise", lambda size=size: _elementwise(size)  # type: ignore[misc]
-        yield "attention", lambda side=(16, 32, 64, 128, 256)[step]: _attention(side)  # type: ignore[misc]
+    for step, size in enumerate(SIZES):
+        numbers, rows, side, length = size // 4, max(1, size // 2048), (64, 192, 512, 1024, 1536)[step], (16, 32, 64, 128, 256)[step]
+        yield "matmul", partial(_of_two, torch.matmul, (side, side), (side, side))
+        yield "elementwise", partial(_of_two, torch.add, (numbers,), (numbers,))
+        yield "attention", partial(_of_two, torch.bmm, (16, length, 64), (16, 64, length))
         width, pixels = ((16, 8), (32, 16), (64, 16), (64, 32), (128, 32))[step]
-        yield "convolution", lambda width=width, pixels=pixels: _convolution(width, pixels, 1)  # type: ignore[misc]
-        yield "depthwise", lambda width=width, pixels=pixels: _convolution(2 * width, pixels, 2 * width)  # type: ignore[misc]
-        rows = max(1, size // 512)
-        for kind, layer in LAYERS.items():
-            yield kind, lambda rows=rows, layer=layer: _trained(layer(), (rows, 512))  # type: ignore[misc]
-        yield "random", lambda rows=rows: _random(rows)  # type: ignore[misc]
+        for kind, channels, groups in (("convolution", width, 1), ("depthwise", 2 * width, 2 * width)):
+            layer = partial(nn.Conv2d, channels, channels, 3, padding=1, groups=groups, bias=False)
+            yield kind, partial(_trained, layer, (8, channels, pixels, pixels))
+        for kind, make in LAYERS.items():
+            yield kind, partial(_trained, make, (rows, 512))
+        yield "random", partial(_random, rows)
         if step < len(SIZES) - 1:
-            yield "lookup", lambda rows=rows: _lookup(rows)  # type: ignore[misc]
-            yield "pooling", lambda pixels=pixels, step=step: _pooling(4 ** (step + 1), pixels)  # type: ignore[misc]
+            yield "lookup", partial(_lookup, rows)
+            yield "pooling", partial(_trained, partial(nn.MaxPool2d, 2), (max(1, 4 ** (step + 1) // 8), 32, pixels, pixels))
 
 
 def amount_of(make: Callable[[], Run], is_flop: bool) -> tuple[float, float]:
@@ -133,8 +135,8 @@ def rising(points: list[tuple[float, float]]) -> Curve:
     return tuple(reversed(made))
 
 
-def _trained(layer: Callable[[torch.Tensor], torch.Tensor], shape: tuple[int, ...]) -> Run:
-    source = torch.rand(shape).requires_grad_()
+def _trained(make: Callable[[], nn.Module], shape: tuple[int, ...]) -> Run:
+    layer, source = make(), torch.rand(shape).requires_grad_()
     gradient = torch.ones_like(layer(source))
 
     def run() -> None:
@@ -144,23 +146,8 @@ def _trained(layer: Callable[[torch.Tensor], torch.Tensor], shape: tuple[int, ..
     return run
 
 
-def _matmul(side: int) -> Run:
-    left, right = torch.rand(side, side), torch.rand(side, side)
-    return lambda: left @ right
-
-
-def _attention(side: int) -> Run:
-    queries, keys = torch.rand(16, side, 64), torch.rand(16, 64, side)
-    return lambda: torch.bmm(queries, keys)
-
-
-def _elementwise(size: int) -> Run:
-    left, right = torch.rand(size), torch.rand(size)
-    return lambda: left + right
-
-
-def _convolution(width: int, pixels: int, groups: int) -> Run:
-    return _trained(nn.Conv2d(width, width, 3, padding=1, groups=groups, bias=False), (8, width, pixels, pixels))
+def _of_two(operator: Callable[..., object], *shapes: tuple[int, ...]) -> Run:
+    return partial(operator, *map(torch.rand, shapes))
 
 
 def _random(rows: int) -> Run:
@@ -177,10 +164,6 @@ def _lookup(rows: int) -> Run:
         table(ids).backward(gradient)
 
     return run
-
-
-def _pooling(count: int, pixels: int) -> Run:
-    return _trained(lambda x: nn.functional.max_pool2d(x, 2), (max(1, count // 8), 32, pixels, pixels))
 
 
 def _small_step() -> Run:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -35,20 +36,11 @@ def mps_gauge() -> Gauge:
     limit = mps.recommended_max_memory() if hasattr(mps, "recommended_max_memory") else 1
     if limit <= 0:
         raise ReadError("this Mac's MPS recommends 0 bytes of memory, as virtual machines without a GPU do: it cannot be used")
-    accelerator = getattr(torch, "accelerator", None)
-    has_peak = accelerator is not None and hasattr(accelerator, "max_memory_allocated") and _has_peak_statistics()
-    reset = torch.accelerator.reset_peak_memory_stats if has_peak else lambda: None
-    peak = torch.accelerator.max_memory_allocated if has_peak else mps.current_allocated_memory
-    return Gauge(mps.current_allocated_memory, mps.driver_allocated_memory, mps.synchronize, reset, peak)
-
-
-def _has_peak_statistics() -> bool:
-    """Return whether torch.accelerator can tell MPS's peak: since 2.13; before, asking is an internal error."""
-    try:
+    reset, peak = lambda: None, mps.current_allocated_memory
+    with contextlib.suppress(AttributeError, RuntimeError, AssertionError, NotImplementedError):  # before 2.13, asking is an internal error
         torch.accelerator.max_memory_allocated()
-    except (RuntimeError, AssertionError, NotImplementedError):
-        return False
-    return True
+        reset, peak = torch.accelerator.reset_peak_memory_stats, torch.accelerator.max_memory_allocated
+    return Gauge(mps.current_allocated_memory, mps.driver_allocated_memory, mps.synchronize, reset, peak)
 
 
 def cuda_gauge() -> Gauge:

@@ -15,9 +15,9 @@ from types import ModuleType
 from typing import Any
 
 from mpslint.core.knowledge import platform_data
+from mpslint.verify.child.refusals import OFFLINE
 from mpslint.verify.child.torch_patches import Shortened
 
-MISSING = ("ConnectionError", "DatasetNotFoundError", "OfflineModeIsEnabled", "LocalEntryNotFoundError")
 WORDS = ("the", "time", "of", "day", "is", "good", "for", "all", "who", "work", "with", "us", "and", "then", "go", "home")
 """Words that are one token each to any tokenizer."""
 IMAGE, SAMPLING_RATE, SECONDS = (224, 224), 16_000, 8
@@ -33,7 +33,7 @@ def draw_missing_sets(module: ModuleType, shortened: Shortened, code: Iterable[s
         try:
             return original(path, name, *args, **kwargs)
         except Exception as error:
-            if type(error).__name__ not in MISSING or kwargs.get("data_files") or Path(str(path)).exists():
+            if type(error).__name__ not in OFFLINE or kwargs.get("data_files") or Path(str(path)).exists():
                 raise
         made = _Drawing(str(path), str(name or ""), read, shortened, scale).splits(module)
         split = kwargs.get("split")

@@ -121,7 +121,7 @@ class Feed:
                     self._source = iter(self._begin())
                     continue
                 break
-            self._longest = copy.deepcopy(self.kept[max(self.kept, key=lambda place: _numbers(self.order[place]))])
+            self._longest = copy.deepcopy(self.kept[max(self.kept, key=lambda place: sum(map(math.prod, self.order[place])))])
         self.is_ahead = True
 
     def resize(self, sizes: Sequence[int], each: int, held_back: int) -> set[Key]:
@@ -170,10 +170,6 @@ def tensors_of(batch: Any, depth: int = 0) -> list[torch.Tensor]:
 def key_of(batch: Any) -> Key:
     """Return the shapes of the tensors of a batch."""
     return tuple(tuple(tensor.shape) for tensor in tensors_of(batch))
-
-
-def _numbers(key: Key) -> int:
-    return sum(map(math.prod, key))
 
 
 def with_rows(batch: Any, rows: int, wanted: int) -> Any:

@@ -7,13 +7,21 @@ from collections.abc import Callable, Iterable
 from types import ModuleType
 from typing import Any
 
-from mpslint.verify.child import lightning_patches, transformers_patches
 from mpslint.verify.child.clock import Clock
 from mpslint.verify.child.drawn_data import drawn_sets, untrained_where_missing
 from mpslint.verify.child.drawn_metrics import score_nothing
 from mpslint.verify.child.drawn_rows import draw_missing_sets
 from mpslint.verify.child.drawn_tokenizers import stand_in_for_missing
+from mpslint.verify.child.lightning_patches import shorten_lightning
 from mpslint.verify.child.torch_patches import Report, Shortened
+from mpslint.verify.child.transformers_patches import (
+    HUB,
+    known_configurations,
+    models_without_weights,
+    one_pass_generation,
+    one_process,
+    shorten_trainer,
+)
 from mpslint.verify.job import ScriptRun
 
 
@@ -23,28 +31,19 @@ def library_changes(
     """Return what is done to each library, by the name of its module; `code` are the user's texts."""
     batches, is_emulated = script.evaluation_batches, script.device == "emulated"
 
-    def trainer(module: ModuleType) -> None:
-        transformers_patches.shorten_trainer(module, clock, shortened, batches)
-
-    def models(module: ModuleType) -> None:
-        transformers_patches.models_without_weights(module, shortened, is_emulated=is_emulated)
-
-    def generation(module: ModuleType) -> None:
-        transformers_patches.one_pass_generation(module, clock, shortened, report)
-
     def lightning(module: ModuleType) -> None:
-        lightning_patches.shorten_lightning(module, clock, shortened, batches, is_emulated=is_emulated)
+        shorten_lightning(module, clock, shortened, batches, is_emulated=is_emulated)
 
     def datasets(module: ModuleType) -> None:
         transformed_in_scratch(module, shortened)
         draw_missing_sets(module, shortened, code, script.lengths)
 
     found: dict[str, Callable[[ModuleType], None]] = {
-        "transformers.trainer": trainer,
-        "transformers.modeling_utils": models,
-        "transformers.configuration_utils": transformers_patches.known_configurations,
-        "transformers.tokenization_utils_base": lambda module: stand_in_for_missing(module, shortened, transformers_patches.HUB),
-        "accelerate.accelerator": transformers_patches.one_process,
+        "transformers.trainer": lambda module: shorten_trainer(module, clock, shortened, batches),
+        "transformers.modeling_utils": lambda module: models_without_weights(module, shortened, is_emulated=is_emulated),
+        "transformers.configuration_utils": known_configurations,
+        "transformers.tokenization_utils_base": lambda module: stand_in_for_missing(module, shortened, HUB),
+        "accelerate.accelerator": one_process,
         "lightning.pytorch.trainer.trainer": lightning,
         "pytorch_lightning.trainer.trainer": lightning,
         "huggingface_hub": no_login,
@@ -54,7 +53,7 @@ def library_changes(
         **drawn_sets(shortened),
     }
     if is_emulated:
-        found["transformers.generation.utils"] = generation
+        found["transformers.generation.utils"] = lambda module: one_pass_generation(module, clock, shortened, report)
     return found
 
 

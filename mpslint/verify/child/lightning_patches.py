@@ -28,19 +28,15 @@ def shorten_lightning(module: ModuleType, clock: Clock, shortened: Shortened, ev
         given = inspect.signature(init).bind(self, *args, **kwargs).arguments
         given.pop("self", None)
         given.pop("args", None)
-        changed = dict(platform_data("shortened")["lightning"])
+        table = platform_data("shortened")
+        changed = {**table["lightning"], **({} if is_emulated else table["lightning_on_cpu"])}
         changed["logger"] = _silent_logger(module) if given.get("logger") is not False else False
         changed["max_steps"] = clock.steps + (MOST_SIZED if clock.conductor is not None else 0)
         changed["limit_train_batches"] = max(4, -(-clock.steps // 2))
-        for name in ("limit_val_batches", "limit_test_batches", "limit_predict_batches"):
-            changed[name] = evaluation_batches
-        if not is_emulated:
-            changed["accelerator"] = "cpu"
-            changed["devices"] = 1
-            changed["precision"] = "32-true"
-        if given.get("callbacks"):
-            keep = [callback for callback in _as_list(given["callbacks"]) if not _is_dropped(callback)]
-            changed["callbacks"] = keep
+        changed |= dict.fromkeys(("limit_val_batches", "limit_test_batches", "limit_predict_batches"), evaluation_batches)
+        if callbacks := given.get("callbacks"):
+            callbacks = callbacks if isinstance(callbacks, (list, tuple)) else [callbacks]
+            changed["callbacks"] = [one for one in callbacks if not any(word in type(one).__name__ for word in table["dropped"])]
         for name, value in changed.items():
             if name in given and given[name] != value:
                 shortened.note(f"Trainer({name}={_shown(given[name])}) → {_shown(value)}"[:120])
@@ -62,11 +58,3 @@ def _silent_logger(module: ModuleType) -> Any:
         return importlib.import_module(f"{module.__name__.partition('.trainer')[0]}.loggers.logger").DummyLogger()
     except (ImportError, AttributeError):
         return False
-
-
-def _as_list(value: Any) -> list[Any]:
-    return list(value) if isinstance(value, (list, tuple)) else [value]
-
-
-def _is_dropped(callback: Any) -> bool:
-    return any(word in type(callback).__name__ for word in ("Checkpoint", "EarlyStopping", "ProgressBar", "ModelSummary"))

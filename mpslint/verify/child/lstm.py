@@ -31,12 +31,12 @@ class _Lstm(torch.autograd.Function):
         return (None, torch.empty_like(source), torch.empty_like(hidden), torch.empty_like(cell), *map(torch.empty_like, weights))
 
 
-def lstm_in_one(coverage: Coverage, is_device: Callable[[Any], bool]) -> Callable[..., Any]:
+def lstm_in_one(coverage: Coverage) -> Callable[..., Any]:
     """Return what answers `torch.lstm` for tensors of the device."""
 
     def answer(func: Any, args: Any, kwargs: Any) -> Any:
         source = args[0]
-        if len(args) < 9 or not is_device(source) or not isinstance(args[1], (tuple, list)):
+        if len(args) < 9 or not (isinstance(source, torch.Tensor) and source.is_meta) or not isinstance(args[1], (tuple, list)):
             return func(*args, **kwargs)
         hidden, cell = args[1]
         weights, layers, bidirectional, batch_first = args[2], args[4], args[7], args[8]

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, MutableMapping
 from typing import Any, NamedTuple
 
 import torch
+from torch.nn.parameter import is_lazy
 from torch.utils.weak import WeakIdKeyDictionary
 
 from mpslint.verify.child.optimizers import name_of
@@ -79,8 +80,8 @@ class Origins:
 
 
 def is_finite(tensor: torch.Tensor) -> bool:
-    """Return whether all values of a tensor are finite; one without values, and one of whole numbers, is."""
-    if not tensor.dtype.is_floating_point or tensor.is_meta or not tensor.numel() or tensor.layout is not torch.strided:
+    """Return whether all values of a tensor are finite; one without values or of whole numbers is, and a weight that has no shape yet."""
+    if is_lazy(tensor) or not tensor.dtype.is_floating_point or tensor.is_meta or not tensor.numel() or tensor.layout is not torch.strided:
         return True
     return math.isfinite(float(torch.linalg.vector_norm(tensor.detach(), math.inf)))
 

@@ -78,9 +78,9 @@ def _judge_autocast(device_type: str, half: str, machine: VerifiedMac, report: R
         return
     outcome = precision_outcome("autocast", half, machine)
     if outcome.does == "raises":
-        report("autocast", "error", outcome.message)
+        report("autocast", "error", outcome.text)
     elif outcome.does == "ignored":
-        report("silent-float32", "error", outcome.message)
+        report("silent-float32", "error", outcome.text)
     else:
         asked.half = half
 
@@ -94,7 +94,7 @@ def _note_scaler(machine: VerifiedMac, report: Report, asked: Precision) -> None
             asked.is_scaled = True
             outcome = precision_outcome("grad_scaler", "any", machine)
             if outcome.does == "raises":
-                report("grad-scaler", "error", outcome.message)
+                report("grad-scaler", "error", outcome.text)
         return scale(self, outputs)
 
     scaler.scale = noted

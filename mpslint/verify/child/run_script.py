@@ -35,16 +35,11 @@ def run_script(job: Job, started: float, progress: Callable[[int, int, StepRecor
     if job.script.sandbox:
         os.chdir(job.script.folder or Path(job.script.file).parent)
         guard(Path(job.script.sandbox))
-    _seed()
+    random.seed(0)  # every generator starts at one place, so that the same code gets the same verdict again
+    torch.manual_seed(0)
+    if "numpy" in sys.modules:
+        sys.modules["numpy"].random.seed(0)
     gc.freeze()
     gc.enable()
     stage.run()
     return stage.result(time.perf_counter() - stage.started)
-
-
-def _seed() -> None:
-    """Start every generator of random numbers at one place, so that the same code gets the same verdict again."""
-    random.seed(0)
-    torch.manual_seed(0)
-    if "numpy" in sys.modules:
-        sys.modules["numpy"].random.seed(0)

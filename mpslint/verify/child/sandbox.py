@@ -19,21 +19,8 @@ from typing import Any
 from mpslint.core.knowledge import platform_data
 
 WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
-REFUSED = ("pip", "pip3", "conda", "mamba", "uv", "brew", "apt", "apt-get", "git", "huggingface-cli", "hf", "wandb", "sudo")
-CHANGING = {
-    "os.remove": 0, "os.rename": 1, "os.rmdir": 0, "os.mkdir": 0, "os.truncate": 0, "os.chmod": 0, "os.chown": 0,
-    "os.link": 1, "os.symlink": 1,
-    "os.utime": 0, "shutil.rmtree": 0, "shutil.move": 1, "shutil.copyfile": 1,
-}  # fmt: skip
-
-
-LOCAL = ("socket.connect", "socket.bind", "socket.sendto", "socket.sendmsg")
 MOST_QUESTIONS = 3
 """Times that code may go on after its question was refused."""
-NETWORK = (*LOCAL, "socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyaddr")
-STARTING = ("subprocess.Popen", "os.system", "os.exec", "os.posix_spawn")
-SIGNALS = ("os.kill", "os.killpg")
-WATCHED = frozenset(("open", *CHANGING, *STARTING, *NETWORK, *SIGNALS))
 
 
 class Refused(PermissionError):
@@ -43,6 +30,10 @@ class Refused(PermissionError):
 def guard(folder: Path) -> None:
     """Refuse writes outside `folder` and the system's scratch devices, and commands that install or upload. There is no way back."""
     root, parent = os.path.realpath(folder), os.getppid()
+    table = platform_data("confinement")["audit"]
+    changing, local, commands = dict(table["changing"]), frozenset(table["local"]), frozenset(table["commands"])
+    network, starting, signals = local.union(table["network"]), frozenset(table["starting"]), frozenset(table["signals"])
+    watched = network.union(["open"], changing, starting, signals)
 
     def inside(path: Any) -> bool:
         if isinstance(path, int) or path is None:
@@ -51,32 +42,32 @@ def guard(folder: Path) -> None:
         return real == root or real.startswith((root + os.sep, "/dev/", "/proc/self/"))
 
     def hook(event: str, args: tuple[Any, ...]) -> None:
-        if event not in WATCHED:  # most are, and each walk over frames is one
+        if event not in watched:  # most are, and each walk over frames is one
             return
         if event == "open":
             path, mode, flags = args
             writes = bool(flags & WRITES) if isinstance(flags, int) else bool(mode and set(mode) & set("wax+"))
             if writes and not inside(path):
                 raise Refused(f"verify runs on a copy and writes nothing outside of it: {path!r}")
-        elif event in CHANGING and not all(inside(path) for path in args[: CHANGING[event] + 1]):
+        elif event in changing and not all(map(inside, args[: changing[event]])):
             raise Refused(f"verify runs on a copy and changes nothing outside of it: {event} {args[0]!r}")
-        elif event in STARTING:
-            _refuse_commands(event, args)
-        elif event in NETWORK:
-            address = args[1] if event in LOCAL else args[0]
-            if not (event in LOCAL and isinstance(address, (str, bytes)) and inside(address)):
+        elif event in starting:
+            _refuse_commands(event, args, commands)
+        elif event in network:
+            address = args[1] if event in local else args[0]
+            if not (event in local and isinstance(address, (str, bytes)) and inside(address)):
                 raise Refused(f"verify does not use the network: {event} {str(address)[:80]}")
-        elif event in SIGNALS and args[0] in (-1, 0, 1, parent):
+        elif event in signals and args[0] in (-1, 0, 1, parent):
             raise Refused(f"verify lets no signal out: {event} {args[0]}")
 
     sys.addaudithook(hook)
 
 
-def _refuse_commands(event: str, args: tuple[Any, ...]) -> None:
+def _refuse_commands(event: str, args: tuple[Any, ...], commands: frozenset[str]) -> None:
     given = args[1] if event == "subprocess.Popen" and args[1] else args[0]
     words = os.fsdecode(given).split() if isinstance(given, (str, bytes)) else [os.fsdecode(word) for word in given]
     names = {os.path.basename(word) for word in words[:1]} | ({"pip"} if "pip" in words[:3] else set())
-    if names & set(REFUSED):
+    if names & commands:
         raise Refused(f"verify does not run {' '.join(words)[:80]!r}")
 
 

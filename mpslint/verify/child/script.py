@@ -192,7 +192,7 @@ class Stage:
                 interceptor = Interceptor(self.clock.asked)
                 watch = Watch(self.memory, self.counted, self.seen, before=interceptor.before)
                 self.watch, watch.meter = watch, self.clock.meter
-                mode = StandIn("meta", lstm_in_one(self.coverage, lambda value: isinstance(value, torch.Tensor) and value.is_meta))
+                mode = StandIn("meta", lstm_in_one(self.coverage))
                 mode.hosted, mode.casts = interceptor.hosted, self.casts
                 self.interceptor = interceptor
                 self.clock.host = lambda: interceptor.host

@@ -56,17 +56,9 @@ def pieces(path: Path, shown: str) -> list[Piece]:
     found = []
     for number, cell in enumerate(cells, start=1):
         if cell.get("cell_type") == "code":
-            source = cell.get("source", "")
-            found.append(Piece(f"<cell {number}>", f"{shown} cell {number}", plain("".join(source))))
+            text = mask_cell("".join(cell.get("source", ""))).python  # what IPython would run is the name `_` in its place
+            found.append(Piece(f"<cell {number}>", f"{shown} cell {number}", text))
     return found
-
-
-def plain(text: str) -> str:
-    """Return a cell without what only a notebook understands; the numbers of its lines stay true.
-
-    What IPython would run is the name `_` in its place, as the answer of a command too.
-    """
-    return mask_cell(text).python
 
 
 def unguarded(piece: Piece, line: int) -> bool:

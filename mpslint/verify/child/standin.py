@@ -19,7 +19,6 @@ MPS = "mps"
 CONVERT = "Cannot convert a {what} to {target} as the MPS framework doesn't support float64. Please use float32 instead."
 ATTENTION = torch.nn.functional.multi_head_attention_forward.__name__
 """A function of Python code that calls matrix products."""
-PLAIN = (str, int, float, bool, type(None), torch.dtype, torch.Tensor)
 
 
 def is_mps(value: Any) -> bool:
@@ -58,7 +57,10 @@ class StandIn(TorchFunctionMode):
             self.on_backward(args[0])
         if func is torch._C._nn._parse_to:  # its answer is kept: Lightning's modules say by it where they are
             return func(*args, **kwargs)
-        args, kwargs = self.inward(args), self.inward_named(kwargs)
+        args = tuple(self.served if is_mps(value) else value for value in args)  # `x.to("mps")` gets here as a string
+        if is_mps(kwargs.get("device")):
+            self.refuse_float64(kwargs.get("dtype"))
+            kwargs = {**kwargs, "device": self.served}
         if self.casts is not None and torch.is_autocast_enabled(MPS):
             if name == ATTENTION:
                 with self:
@@ -71,20 +73,7 @@ class StandIn(TorchFunctionMode):
             self.made(name, args, kwargs, out)
         return out
 
-    def inward(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Return arguments with the device replaced, however it is written: `x.to("mps")` gets here as a string."""
-        if any(is_mps(value) for value in args):
-            return tuple(self.served if is_mps(value) else value for value in args)
-        return args
-
-    def inward_named(self, kwargs: dict[str, Any]) -> dict[str, Any]:
-        """Return named arguments with the device replaced."""
-        if is_mps(kwargs.get("device")):
-            self.refuse_float64(kwargs.get("dtype"), "MPS Tensor", "float64 dtype")
-            return {**kwargs, "device": self.served}
-        return kwargs
-
-    def refuse_float64(self, dtype: torch.dtype | None, what: str, target: str) -> None:
+    def refuse_float64(self, dtype: torch.dtype | None, what: str = "MPS Tensor", target: str = "float64 dtype") -> None:
         """Raise what MPS raises when a float64 or complex128 tensor is asked of it."""
         if dtype in (torch.float64, torch.complex128):
             raise as_on_mps(TypeError(CONVERT.format(what=what, target=target)))
@@ -118,13 +107,11 @@ def _to(mode: StandIn, func: Any, args: Any, kwargs: Any) -> Any:
     given = kwargs.get("device", rest[0] if rest else None)
     if (is_mps(given) or (like is not None and mode.on_device(like))) and not isinstance(given, torch.dtype):
         final = wanted or (like.dtype if like is not None else tensor.dtype)
-        mode.refuse_float64(
-            final, "float64 Tensor" if final == tensor.dtype else "MPS Tensor", "MPS" if final == tensor.dtype else "float64 dtype"
-        )
+        mode.refuse_float64(final, *(("float64 Tensor", "MPS") if final == tensor.dtype else ()))
         options = {key: value for key, value in kwargs.items() if key in ("non_blocking", "copy", "memory_format")}
         return func(tensor, mode.served, final, **options)
     if mode.on_device(tensor):
-        mode.refuse_float64(wanted, "MPS Tensor", "float64 dtype")
+        mode.refuse_float64(wanted)
         if like is not None or _is_cpu(given):
             return _host(mode, tensor, wanted or (like.dtype if like is not None else None))
     return NotImplemented
@@ -159,7 +146,7 @@ def _format(mode: StandIn, func: Any, args: Any, kwargs: Any) -> Any:
 
 
 def _double(mode: StandIn, func: Any, args: Any, kwargs: Any) -> Any:
-    mode.refuse_float64(torch.float64, "MPS Tensor", "float64 dtype")
+    mode.refuse_float64(torch.float64)
 
 
 def _factory(mode: StandIn, func: Any, args: Any, kwargs: Any) -> Any:

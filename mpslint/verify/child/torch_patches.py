@@ -231,8 +231,9 @@ def short_loaders(clock: Clock, shortened: Shortened, evaluation_batches: int, c
     def short_init(self: Any, *args: Any, **kwargs: Any) -> None:
         given = signature.bind(self, *args, **kwargs).arguments
         if given.get("num_workers"):
-            forks = _start_method(given.pop("multiprocessing_context", None)) == "fork"
-            self.asked_workers = 0 if forks else given["num_workers"]
+            context = given.pop("multiprocessing_context", None)  # a name, or what has one
+            method = context.get_start_method() if hasattr(context, "get_start_method") else context
+            self.asked_workers = 0 if method == "fork" else given["num_workers"]
             shortened.note(f"DataLoader workers {given['num_workers']} → 0")
             given.update(num_workers=0, prefetch_factor=None, persistent_workers=False)
         if given.get("pin_memory"):
@@ -268,11 +269,6 @@ def short_loaders(clock: Clock, shortened: Shortened, evaluation_batches: int, c
 
     loader.__init__ = short_init
     loader.__iter__ = short_iter
-
-
-def _start_method(context: Any) -> str | None:
-    """Return how a loader's workers are started: the name that it was given, or that of its context."""
-    return context if isinstance(context, str) or context is None else str(context.get_start_method())
 
 
 def length_of(data: Any) -> int:

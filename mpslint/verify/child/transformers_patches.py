@@ -52,7 +52,8 @@ def shorten_trainer(module: ModuleType, clock: Clock, shortened: Shortened, eval
             clock.whole = -(-length_of(given.get("eval_dataset")) // given["args"].per_device_eval_batch_size)
             given["eval_dataset"] = cut(given.get("eval_dataset"), size, shortened)
         if given.get("callbacks"):
-            given["callbacks"] = [callback for callback in given["callbacks"] if "EarlyStopping" not in _name(callback)]
+            kinds = ((one, one if isinstance(one, type) else type(one)) for one in given["callbacks"])
+            given["callbacks"] = [one for one, kind in kinds if "EarlyStopping" not in kind.__name__]
         init(*bound.args, **bound.kwargs)
 
     trainer.__init__ = short_init
@@ -86,10 +87,6 @@ def conducted(clock: Clock, *, evaluates: bool) -> Any:
     return Conducted()
 
 
-def _name(callback: Any) -> str:
-    return callback.__name__ if isinstance(callback, type) else type(callback).__name__
-
-
 def _nothing(shortened: Shortened, said: str) -> Callable[..., None]:
     def nothing(*args: Any, **kwargs: Any) -> None:
         shortened.note(said)
@@ -110,7 +107,6 @@ def cap(args: Any, steps: int, shortened: Shortened, *, is_conducted: bool = Fal
 
     Where the run `is_conducted`, no number of steps says when.
     """
-    evaluates = False
     wanted = min(steps, args.max_steps) if args.max_steps > 0 else steps
     if args.max_steps != wanted:
         shortened.note(f"max_steps {args.max_steps} → {wanted}")
@@ -122,16 +118,14 @@ def cap(args: Any, steps: int, shortened: Shortened, *, is_conducted: bool = Fal
             if name not in TABLE["unsaid"]:
                 shortened.note(f"{name} {before} → {value}")
             setattr(args, name, value)
-    for name in ("save_strategy", "eval_strategy"):
-        strategy = getattr(args, name, None)
-        if strategy is not None and name == "save_strategy" and str(getattr(strategy, "value", strategy)) != "no":
-            setattr(args, name, type(strategy)("no"))
-            shortened.note(f"save_strategy {strategy.value} → no")
-        elif strategy is not None and name == "eval_strategy" and str(getattr(strategy, "value", strategy)) != "no":
-            setattr(args, name, type(strategy)("steps"))
-            evaluates, args.eval_steps = True, 2 * wanted if is_conducted else max(1, wanted // 2)
-            shortened.note("evaluation twice" if is_conducted else f"evaluation every {args.eval_steps} steps")
-    return evaluates
+    saves, evaluates = (getattr(args, name, None) or "no" for name in ("save_strategy", "eval_strategy"))
+    if getattr(saves, "value", saves) != "no":
+        args.save_strategy = type(saves)("no")
+        shortened.note(f"save_strategy {getattr(saves, 'value', saves)} → no")
+    if is_evaluated := getattr(evaluates, "value", evaluates) != "no":
+        args.eval_strategy, args.eval_steps = type(evaluates)("steps"), 2 * wanted if is_conducted else max(1, wanted // 2)
+        shortened.note("evaluation twice" if is_conducted else f"evaluation every {args.eval_steps} steps")
+    return is_evaluated
 
 
 def cut(dataset: Any, size: int, shortened: Shortened) -> Any:

@@ -24,15 +24,7 @@ def check_workers(loader: Any, main: Piece, report: Report) -> None:
     if lines and not main.is_cell and unguarded(main, lines[0]):
         report("main-guard", "error", NO_GUARD)
     for name, value in (("dataset", loader.dataset), ("collate_fn", loader.collate_fn)):
-        why = unpicklable(value)
-        if why:
-            report("workers", "error", f"the loader's {name} cannot be sent to spawned workers: {why}")
-
-
-def unpicklable(value: Any) -> str:
-    """Return why a value cannot be sent to a worker process, empty when it can."""
-    try:
-        pickle.dumps(value)
-    except (pickle.PicklingError, TypeError, AttributeError) as error:
-        return str(error)
-    return ""
+        try:
+            pickle.dumps(value)
+        except (pickle.PicklingError, TypeError, AttributeError) as error:
+            report("workers", "error", f"the loader's {name} cannot be sent to spawned workers: {error}")

@@ -23,9 +23,7 @@ OLDEST_LANDLOCK = 3
 NEWEST_LANDLOCK = 6
 ABI_VERSION = 1
 SECONDS_TO_TRY = 20
-SYSTEM_TOOLS = {"bubblewrap": ("/usr/bin/bwrap", "/usr/local/bin/bwrap", "/bin/bwrap", "/run/current-system/sw/bin/bwrap"),
-                "unshare": ("/usr/bin/unshare", "/bin/unshare"), "sandbox-exec": ("/usr/bin/sandbox-exec",)}  # fmt: skip
-"""Looked for here only: a PATH may name folders of the repository."""
+SYSTEM_TOOLS: dict[str, Sequence[str]] = dict(platform_data("confinement")["tools"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +56,7 @@ class Confinement:
             return [*tools.bubblewrap(_path_of(self.tool), room, ours, folder), *inner]
         if self.tool == "sandbox-exec":
             return [*tools.sandbox_exec(_path_of(self.tool), room, ours), *inner]
-        return [*([_path_of(self.tool), *tools.UNSHARE] if self.tool else []), *inner]
+        return [*([_path_of(self.tool), *platform_data("confinement")["unshare"]] if self.tool else []), *inner]
 
     def _bounds(self, room: Room, files: Sequence[Path]) -> dict[str, object]:
         table = platform_data("confinement")["readable"]

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from mpslint.core.knowledge import platform_data
 from mpslint.verify.confinement.room import Room, downloads, python_folders
 
-UNSHARE = (
-    *("--user", "--map-current-user", "--mount", "--net", "--pid", "--ipc", "--uts"),
-    *("--fork", "--kill-child=KILL", "--mount-proc", "--"),
-)
 ROOT_LINKS = ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
 
 
@@ -51,35 +47,14 @@ def bubblewrap(tool: str, room: Room, files: Sequence[Path], folder: Path) -> li
 
 def sandbox_exec(tool: str, room: Room, files: Sequence[Path]) -> list[str]:
     """Return the command that confines the command behind it on macOS."""
-    return [tool, "-p", "\n".join(_profile(room, files))]
+    table = platform_data("confinement")["macos"]
+    granted = _subpaths([*python_folders(), *downloads().values(), *room.readable, room.folder, *files])
+    beside = _filters(room.beside.entries)  # not resolved once more: a link in the place of one would be followed
+    filled = {"folder": _subpaths([room.folder]), "private": _subpaths(map(Path, table["private"])), "granted": f"{granted} {beside}"}
+    return [tool, "-p", table["profile"].format_map(filled)]
 
 
-def _profile(room: Room, files: Sequence[Path]) -> Iterator[str]:
-    """Yield the lines of a profile: the last line that fits decides."""
-    yield "(version 1)"
-    yield "(allow default)"
-    yield "(deny network*)"
-    yield "(deny file-write* (with no-log))"
-    yield '(allow file-write-data (literal "/dev/null") (literal "/dev/zero") (literal "/dev/dtracehelper") (literal "/dev/tty"))'
-    yield f"(allow file-write* {_subpaths([room.folder])})"
-    private = ["/Users", "/Volumes", "/private/tmp", "/private/var/folders", "/private/var/root", "/private/etc/ssh", "/Library/Keychains"]
-    yield f"(deny file-read-data {_subpaths(map(Path, private))})"
-    granted = [*python_folders(), *downloads().values(), *room.readable, room.folder, *files]
-    yield f"(allow file-read* {_subpaths(granted)})"
-    if room.beside.entries:  # not resolved once more: a link in the place of one would be followed
-        yield f"(allow file-read* {_filters(room.beside.entries)})"
-    yield "(deny signal (target others))"
-    yield "(deny process-info* (target others))"
-    yield "(allow process-info* (target self))"
-    yield "(deny mach-priv-task-port)"
-    yield "(deny appleevent-send)"
-    services = ["com.apple.coreservices.launchservicesd", "com.apple.lsd.open", "com.apple.SecurityServer", "com.apple.securityd.xpc"]
-    yield "(deny mach-lookup " + " ".join(f'(global-name "{name}")' for name in [*services, "com.apple.pasteboard.1"]) + ")"
-    starters = ["/usr/bin/open", "/usr/bin/osascript", "/bin/launchctl", "/usr/bin/at", "/usr/bin/crontab", "/usr/bin/security"]
-    yield "(deny process-exec " + " ".join(f'(literal "{path}")' for path in starters) + ")"
-
-
-def _subpaths(paths: Iterator[Path] | Sequence[Path]) -> str:
+def _subpaths(paths: Iterable[Path]) -> str:
     """Return filters for folders and files, as they resolve: macOS judges by resolved path."""
     return _filters(sorted({str(path.resolve()) for path in paths}))
 

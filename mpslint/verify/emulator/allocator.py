@@ -122,7 +122,8 @@ class AllocatorModel:
         self._make_room(size)
         heap = pool.tightest(size)
         if heap is None:
-            heap = self._make_heap(size, pressure)
+            self._count += 1
+            heap = Heap(self._count, *self._heap_for(size, pressure))
             pool.add(heap)
             self.driver += heap.size
             if not heap.is_shared:
@@ -139,10 +140,6 @@ class AllocatorModel:
             self.empty_cache()
         if self._is_above(size):
             raise OutOfMemoryError(self.live, self.driver, self.rules.high_watermark, size)
-
-    def _make_heap(self, size: int, pressure: bool) -> Heap:
-        self._count += 1
-        return Heap(self._count, *self._heap_for(size, pressure))
 
     def _heap_for(self, size: int, pressure: bool) -> tuple[int, bool]:
         """Return the size of the heap that a buffer gets where none has room for it, and whether others share it."""

@@ -58,7 +58,6 @@ class Family:
     def __init__(self, passages: Sequence[tuple[Step, Passage]]) -> None:
         first = passages[0][1]
         self.program: Program = first.program
-        self.lines = first.lines
         self.rows = np.stack([passage.numbers for _, passage in passages])
         self.recorded: dict[Step, Numbers] = {step: passage.numbers for step, passage in passages}
         self.is_consistent = all(np.array_equal(self.recorded[step], passage.numbers) for step, passage in passages)

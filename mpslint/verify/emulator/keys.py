@@ -113,12 +113,8 @@ class GraphCache:
     def _compile(self, key: Call) -> None:
         self.graph_keys.add(key)
         self.compiled += 1
-        if self.retain is not None:
-            self.retain(self.kept_by([key]))
-
-    def kept_by(self, keys: Iterable[Call]) -> int:
-        """Return the bytes that the graphs of some keys keep."""
-        return sum(integers[-1] for fixed, integers in keys if fixed[0].partition(".")[0] in self.retaining)
+        if self.retain is not None and key[0][0].partition(".")[0] in self.retaining:
+            self.retain(key[1][-1])
 
     def by_operator(self, keys: Iterable[Call]) -> tuple[Retained, ...]:
         """Return what the graphs of some keys keep, by operator, most first."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,7 +29,6 @@ class Passage:
     """All that happened between two records of a run."""
 
     what: What
-    step: int
     program: Program
     numbers: Numbers
     """The integers of the calls, then the bytes of the births."""
@@ -110,14 +108,4 @@ class EventLog:
         lines, self._lines, self._first = tuple(self._lines), [], first + len(sizes)
         self.count += len(self._events)
         self._events = []
-        return Passage(what, step, tuple(program), np.asarray(integers + sizes, dtype=np.int64), lines, survivors, first)
-
-
-def calls_of(program: Program, kinds: list[Kind]) -> Iterator[tuple[int, Kind, int]]:
-    """Yield the calls of a program: their place in it, their kind, and where their integers begin."""
-    start = 0
-    for place, event in enumerate(program):
-        if type(event) is int and event > 0:
-            kind = kinds[event - 1]
-            yield place, kind, start
-            start += kind[2]
+        return Passage(what, tuple(program), np.asarray(integers + sizes, dtype=np.int64), lines, survivors, first)

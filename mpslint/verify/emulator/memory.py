@@ -42,19 +42,20 @@ class LiveMemory:
     """What tells the line of the user's code that is running."""
     log: EventLog | None = None
     """Takes every birth and death, in one order with the calls."""
+    count: int = 0
+    """How many storages were seen so far."""
     _blocks: dict[int, Block] = field(default_factory=dict)
     _known: dict[int, tuple[Any, int]] = field(default_factory=dict)
-    _count: int = 0
 
-    def see(self, tensor: torch.Tensor, op: str = "given", line: str = "") -> int:
+    def see(self, tensor: torch.Tensor, op: str = "given") -> int:
         """Count the storage of `tensor` if it is new; return its number."""
         storage = tensor.untyped_storage()
         address = storage._cdata
         known = self._known.get(address)
         if known is not None and known[0]() is storage:
             return known[1]
-        number, size = self._count, storage.nbytes()
-        self._count += 1
+        number, size = self.count, storage.nbytes()
+        self.count += 1
 
         def dies(_: object, self: LiveMemory = self, address: int = address, number: int = number, size: int = size) -> None:
             if self._known.get(address, (None, -1))[1] == number:
@@ -68,7 +69,7 @@ class LiveMemory:
                 self.log.died(number)
 
         self._known[address] = (weakref.ref(storage, dies), number)
-        line = line or (self.line_of() if self.line_of is not None else "")
+        line = self.line_of() if self.line_of is not None else ""
         self.buffers[number] = Buffer(number, size, op, tuple(tensor.shape), tensor.dtype, line)
         self.live += size
         self.peak = max(self.peak, self.live)
@@ -81,11 +82,6 @@ class LiveMemory:
         if self.births is not None:
             self.births.append((op, part_of_step(), tuple(tensor.shape)))
         return number
-
-    @property
-    def count(self) -> int:
-        """How many storages were seen so far."""
-        return self._count
 
     def detach(self) -> dict[int, Block]:
         """Tell the allocator nothing from now on; return the blocks of what is alive, by number."""

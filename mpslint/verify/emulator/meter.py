@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -21,24 +20,15 @@ Entry = tuple[str, str, str, float, float, tuple[int, ...]]
 """Kind, part of the step, dtype, FLOP, bytes, shape of the result."""
 
 
-@dataclass(slots=True)
 class Meter:
-    """Sees every operator of a recorded step. `weight` is how much of one each counts: 0.25 in each of four steps, 0 in those left out."""
+    """Sees every operator of a recorded step. `weight` is how much of one each counts: 0.25 in each of four steps, 0 in those left out.
+    `falls_back` tells whether an operator runs on the CPU."""
 
-    weight: float = 1.0
-    waits: float = 0.0
-    falls_back: Callable[[str], bool] = lambda name: False
-    """Whether an operator runs on the CPU."""
-    entries: dict[Entry, float] = field(default_factory=lambda: defaultdict(float))
-    copies: dict[tuple[str, float], float] = field(default_factory=lambda: defaultdict(float))
-    """By operator of the CPU and the bytes of its tensors: how often."""
-    _kinds: dict[str, str] = field(default_factory=dict)
-    _rows: frozenset[str] = frozenset()
-    _free: frozenset[str] = frozenset()
-    _waits: frozenset[str] = frozenset()
-    _compute: frozenset[str] = frozenset()
-
-    def __post_init__(self) -> None:
+    def __init__(self, weight: float = 1.0, falls_back: Callable[[str], bool] = lambda name: False) -> None:
+        self.weight, self.falls_back, self.waits = weight, falls_back, 0.0
+        self.entries: dict[Entry, float] = defaultdict(float)
+        self.copies: dict[tuple[str, float], float] = defaultdict(float)
+        """By operator of the CPU and the bytes of its tensors: how often."""
         table = platform_data("step_time")
         self._kinds = {name: kind for kind, names in table["kinds"].items() for name in names}
         self._rows, self._free = frozenset(table["rows"]), frozenset(table["free"])

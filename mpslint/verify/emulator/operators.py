@@ -6,7 +6,6 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any
 
@@ -56,25 +55,21 @@ def inside(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Sequence
     return seen.names
 
 
-@dataclass(slots=True)
 class Coverage:
-    """Looks at every call; each trouble is kept once for each place of the user's code."""
+    """Looks at every call; each trouble is kept once for each place of the user's code.
 
-    version: str
-    user_files: dict[str, str] = field(default_factory=dict)
-    """The user's files, by absolute path, and how a report names them."""
-    troubles: dict[tuple[str, str], Trouble] = field(default_factory=dict)
-    is_fallback_on: bool = False
-    _kernels: dict[str, Sequence[str]] = field(default_factory=dict)
-    """The operators whose kernels run for each that was seen."""
-    _missing: dict[str, str] = field(default_factory=dict)
-    _fallback: frozenset[str] = frozenset()
-    _cases: dict[str, list[Case]] = field(default_factory=dict)
+    `user_files` are the user's files, by absolute path, and how a report names them.
+    """
 
-    def __post_init__(self) -> None:
-        self._missing = missing_operators(self.version)
+    def __init__(self, version: str, user_files: Mapping[str, str] | None = None) -> None:
+        self.version, self.user_files, self.is_fallback_on = version, user_files or {}, False
+        self.troubles: dict[tuple[str, str], Trouble] = {}
+        self._kernels: dict[str, Sequence[str]] = {}
+        """The operators whose kernels run for each that was seen."""
+        self._missing = missing_operators(version)
         self._fallback = frozenset(platform_data("operators")["cpu_fallback"])
-        for case in special_cases(self.version):
+        self._cases: dict[str, list[Case]] = {}
+        for case in special_cases(version):
             for op in case.ops:
                 self._cases.setdefault(op, []).append(case)
 

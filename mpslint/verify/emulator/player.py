@@ -8,7 +8,7 @@ from typing import Any
 
 from mpslint.verify.emulator.allocator import AllocatorModel
 from mpslint.verify.emulator.keys import GraphCache
-from mpslint.verify.emulator.log import BIRTH, Kind, Label, Numbers, Program, calls_of
+from mpslint.verify.emulator.log import BIRTH, Kind, Label, Numbers, Program
 from mpslint.verify.emulator.pools import Block
 
 DIES, DIES_LATER, CALL, EMPTY = 1, 2, 3, 4
@@ -28,11 +28,10 @@ class Compiled:
 
 def compiled(program: Program, kinds: list[Kind], rows: Numbers) -> Compiled:
     """Return a program ready to be played with integers like those of `rows`, one row for each recording."""
-    calls = {place: (kind, start) for place, kind, start in calls_of(program, kinds)}
     operations: list[Operation] = []
-    births, dead = 0, set()
+    births, start, dead = 0, 0, set()
     seen: set[tuple[int, bytes]] = set()
-    for place, event in enumerate(program):
+    for event in program:
         if event is None:
             operations.append((EMPTY, None))
             seen.clear()  # late torch compiles all graphs again
@@ -45,11 +44,12 @@ def compiled(program: Program, kinds: list[Kind], rows: Numbers) -> Compiled:
             dead.add(-event - 1)
             operations.append((DIES, -event - 1))
         else:
-            (fixed, is_graph, count), start = calls[place]
+            fixed, is_graph, count = kinds[event - 1]
             same = (event, rows[:, start : start + count].tobytes())
             if same not in seen:
                 seen.add(same)
                 operations.append((CALL, (fixed, is_graph, start, start + count)))
+            start += count
     return Compiled(tuple(operations), births, tuple(place for place in range(births) if place not in dead))
 
 

@@ -19,8 +19,6 @@ from mpslint.verify.emulator.neutral import DATA_DEPENDENT, NEUTRAL, answer
 from mpslint.verify.emulator.remembered import Remembered
 
 Seen = Callable[[str, tuple[Any, ...], dict[str, Any], list[torch.Tensor]], None]
-
-
 Before = Callable[[str, tuple[Any, ...], dict[str, Any]], Any]
 
 
@@ -52,7 +50,6 @@ class Watch(TorchDispatchMode):
     def __init__(self, memory: LiveMemory, keys: GraphCache, seen: Seen | None = None, *, before: Before | None = None) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self.memory, self.keys, self.seen, self.before = memory, keys, seen, before
-        self.device = "meta"
         self.meter: Meter | None = None
         """Counts the work of each operator, where somebody asks for it."""
         self.data_dependent: Counter[str] = Counter()
@@ -75,7 +72,7 @@ class Watch(TorchDispatchMode):
         if self.meter is not None and self.meter.weight and name not in self._views and self.touches_any(args, out):
             self.meter.see(func, name, args, kwargs, out)
         made = [item for item in (out if isinstance(out, (list, tuple)) else (out,)) if isinstance(item, torch.Tensor)]
-        made = [tensor for tensor in made if self.is_emulated(tensor)]
+        made = [tensor for tensor in made if tensor.is_meta]
         if not made:
             return out
         for tensor in made:
@@ -107,16 +104,10 @@ class Watch(TorchDispatchMode):
     def touches(self, args: Any) -> bool:
         """Return whether the first tensor of a call lies on the watched device."""
         first = next((value for value in args if isinstance(value, torch.Tensor)), None)
-        return first is not None and self.is_emulated(first)
+        return first is not None and first.is_meta
 
     def touches_any(self, args: Any, out: Any) -> bool:
         """Return whether an operator reads or makes a tensor on the watched device, alone or in a list."""
         values = (*args, *(out if isinstance(out, (list, tuple)) else (out,)))
         firsts = (value[0] if isinstance(value, (list, tuple)) and value else value for value in values)
-        return any(isinstance(value, torch.Tensor) and self.is_emulated(value) for value in firsts)
-
-    def is_emulated(self, tensor: torch.Tensor) -> bool:
-        """Return whether a tensor stands for one on the GPU: on the watched device, and without values."""
-        if self.device == "meta":
-            return tensor.is_meta
-        return tensor.device.type == self.device and (tensor.is_meta or type(tensor).__name__ == "FakeTensor")
+        return any(isinstance(value, torch.Tensor) and value.is_meta for value in firsts)
