@@ -35,7 +35,7 @@ def load_behaviours(name: str) -> tuple[Behaviour, ...]:
         found = found[key]
     rows = []
     for row in found:
-        if set(row) != _KEYS or row["does"] not in DOES:
+        if set(row) - {"source"} != _KEYS or row["does"] not in DOES:
             raise RuleError(f"{path}: {name}: each entry has `versions`, `does` (one of {', '.join(DOES)}) and `text`: {row}")
         rows.append(Behaviour(VersionRange.parse(row["versions"]), row["does"], row["text"]))
     if not rows or rows[-1].does != "works" or any(row.does == "works" for row in rows[:-1]):

@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from .arguments import Scope
+from .configurations import check_autocast, check_configurations
 from .operators import _minor
-from .tables import parsed
+from .tables import parsed, read
 from .wheels import LimitReached, Wheels
 
 REBUILT = frozenset(
@@ -74,22 +75,23 @@ def check_paths(platform: Path, wheels: Wheels, scope: Scope) -> list[str]:
                     where = ", ".join(sorted(written[name]))
                     lines.append(f"{name} ({where}.yaml): gone in {package} {releases[-1]}; correct it by hand")
     lines.append(f"{found} names found, {len(older)} of older releases or made while a package runs, {unread} unread")
-    return [*lines, *(_undetermined(platform, wheels, scope.releases["torch"]) if scope.releases.get("torch") else ())]
+    for package, check in (("torch", _undetermined), ("torch", check_autocast), ("transformers", check_configurations)):
+        try:
+            lines += check(platform, wheels, scope.releases[package][-1]) if scope.releases.get(package) else ()
+        except LimitReached:
+            continue
+    return lines
 
 
-def _undetermined(platform: Path, wheels: Wheels, releases: Sequence[str]) -> Iterator[str]:
+def _undetermined(platform: Path, wheels: Wheels, release: str) -> Iterator[str]:
     """Yield what torch's documentation says raises on MPS under deterministic algorithms, and no row of `operator_calls.yaml` does."""
-    path = platform / "operator_calls.yaml"
-    try:
-        text = wheels.text("torch", releases[-1], "torch/__init__.py") if path.is_file() else None
-    except LimitReached:
-        return
-    rows = parsed(path.read_text(encoding="utf-8"))["calls"] if text else ()
+    rows = read(platform / "operator_calls.yaml").get("calls", ())
+    text = wheels.text("torch", release, "torch/__init__.py") if rows else None
     told = {name for row in rows if row["kind"] == "nondeterministic" for name in (*row.get("call", ()), *row.get("method", ()))}
     said = set(_raising(text or ""))
     for name in sorted(said):
         if name not in told and name.rpartition(".")[2] not in told:
-            yield f"{name}: raises on MPS in torch {_minor(releases[-1])} under deterministic algorithms; add a row that says so"
+            yield f"{name}: raises on MPS in torch {_minor(release)} under deterministic algorithms; add a row that says so"
     yield f"{len(said)} operators that raise on MPS under deterministic algorithms"
 
 

@@ -1,0 +1,73 @@
+"""What models and autocast are by default: the tables against the classes of transformers and the symbols of libtorch."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from .graphs import LIBRARY
+from .tables import read
+from .wheels import Wheels
+
+_FILE = re.compile(r"transformers/(?:models/\w+/configuration_\w+|configuration_utils)\.py")
+_CAST = re.compile(rb"CastPolicyE(\d)ELN3c1010DeviceTypeE13E.*?_ops(\d+)(\w+)")
+"""A function that autocast puts before an operator: the policy, MPS, and the operator's name behind its length."""
+_POLICIES = {"half": b"0", "float32": b"1", "widest": b"4"}
+
+
+def check_configurations(platform: Path, wheels: Wheels, release: str) -> Iterator[str]:
+    """Yield the lines to print: parameters of `models/` and `model_families.yaml` that a class lacks, and how many have its default."""
+    trees = [
+        ast.parse(wheels.text("transformers", release, path) or "")
+        for path in wheels.files("transformers", release)
+        if _FILE.fullmatch(path)
+    ]
+    classes = {node.name: node for tree in trees for node in tree.body if isinstance(node, ast.ClassDef)}
+    types = {_fields(name, {name: node}).get("model_type"): name for name, node in reversed(classes.items())}
+    counts: Counter[bool] = Counter()
+    for who, name, values in _rows(platform, types):
+        fields = _fields(name, classes)
+        counts.update(fields[key] == value for key, value in values.items() if key in fields)
+        yield from (f"{who}: {name} has no {key}" for key in values if key not in fields)
+    yield f"{counts[True]} parameters of models have the defaults of their classes, {counts[False]} are set by checkpoints"
+
+
+def check_autocast(platform: Path, wheels: Wheels, release: str) -> Iterator[str]:
+    """Yield the operators that autocast casts on MPS and `autocast.yaml` lacks, and how many it has in their group."""
+    table = read(platform / "autocast.yaml")
+    groups = {_POLICIES[group]: tuple(names) for group, names in table.get("mps", {}).items()}
+    listed = ("_", *table.get("recurrent", ()), *(name for names in groups.values() for name in names))
+    casts = {
+        (policy, name[: int(size)].decode()) for policy, size, name in _CAST.findall(wheels.printable("torch", release, LIBRARY) or b"")
+    }
+    yield from (f"{name}: autocast casts it; autocast.yaml lacks it" for _, name in sorted(casts) if groups and not name.startswith(listed))
+    yield f"{sum(name in groups.get(policy, ()) for policy, name in casts)} operators that autocast casts on MPS are listed as it does"
+
+
+def _rows(platform: Path, types: Mapping[Any, str]) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+    """Yield each model or family with its configuration class and the parameters that a table says of it."""
+    for row in (row for path in sorted((platform / "models").glob("*.yaml")) for row in read(path).values() if "defaults" in row):
+        kind = row["defaults"]["model_type"]
+        yield from ((who, types.get(kind, kind), values) for who, values in {kind: row["defaults"], **row["checkpoints"]}.items())
+    for row in read(platform / "model_families.yaml").get("families", ()):
+        yield from ((row["family"], f"{one.removesuffix('For')}Config", row["dropout"]) for one in row.get("classes", ()))
+
+
+def _fields(name: str, classes: Mapping[str, ast.ClassDef]) -> dict[str, Any]:
+    """Return what a class and its bases assign by name; None for what is worked out."""
+    found: dict[str, Any] = {}
+    for one in [*classes[name].bases, *classes[name].body] if name in classes else ():
+        if not isinstance(one, (ast.Assign, ast.AnnAssign)):
+            found |= _fields(ast.unparse(one), classes) if isinstance(one, ast.expr) else {}
+        elif one.value is not None:
+            try:
+                value = ast.literal_eval(one.value)
+            except ValueError:
+                value = None
+            key = ast.unparse(one.target if isinstance(one, ast.AnnAssign) else one.targets[0])
+            found |= {**(value or {}), key: value} if key == "attribute_map" else {key: list(value) if isinstance(value, tuple) else value}
+    return found
