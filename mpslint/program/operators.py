@@ -150,16 +150,13 @@ def _combined_items(left: Value, op: ast.operator, right: Value, node: ast.AST) 
         made = with_more(Items(left.kind, dict(left.slots), node, left.open), right.values()[: len(right.slots) - len(behind)])
         return with_more(Items(left.kind, made.slots, node, made.open or right.open), behind)
     items, count = (left, right) if isinstance(left, Items) else (right, left)
-    if (
-        isinstance(op, ast.Mult)
-        and isinstance(items, Items)
-        and isinstance(count, Known)
-        and isinstance(count.value, int)
-        and not (count.weak or items.open)
-    ):
+    if isinstance(op, ast.Mult) and isinstance(items, Items) and items.kind in ("list", "tuple") and not items.open:
         values = items.values()
-        if items.kind in ("list", "tuple") and len(values) * max(count.value, 0) <= MOST_ITEMS:
+        is_sure = isinstance(count, Known) and isinstance(count.value, int) and not count.weak
+        if is_sure and isinstance(count, Known) and len(values) * max(count.value, 0) <= MOST_ITEMS:
             return Items(items.kind, dict(enumerate(values * count.value)), node)
+        if values and is_weak(count):  # however many there are
+            return Items(items.kind, {}, node, True, join_all(values))
     if isinstance(op, ast.Mod) and isinstance(left, Known) and isinstance(left.value, str) and isinstance(right, Items):
         return _percent(left, right, node)
     return UNKNOWN

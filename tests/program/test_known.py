@@ -47,6 +47,15 @@ KNOWN = {
         "probe([int(i) for i in a.ids.split(',') if int(i) >= 0])",
         [0],
     ),
+    "an item of a list that an option makes longer": (
+        "import argparse\np = argparse.ArgumentParser()\np.add_argument('--n', type=int, default=2)\n"
+        "probe((['a'] * p.parse_args().n)[0])",
+        "a",
+    ),
+    "a default that is set where another branch has set what isn't known": (
+        "def f(c):\n    d = {}\n    if c.get('k'):\n        d['k'] = c['k']\n    d.setdefault('k', 'v')\n    probe(d['k'])",
+        "v",
+    ),
     "a list comprehension with one entry that is unknown": ("probe([i + 1 for i in [1, f()]])", []),
     "a list comprehension with a test that is unknown": ("probe([i for i in [1, 2] if f(i)])", []),
     "an object of a dict comprehension by a key": ("import torch\nd = {x: torch.ones(2) for x in ['a', 'b']}\nprobe(d['a'])", "object torch.ones"),
