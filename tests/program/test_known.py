@@ -56,6 +56,7 @@ KNOWN = {
         "def f(c):\n    d = {}\n    if c.get('k'):\n        d['k'] = c['k']\n    d.setdefault('k', 'v')\n    probe(d['k'])",
         "v",
     ),
+    "what a method of a tensor is given a path for": ("import torch\nfrom pathlib import Path\nprobe(torch.ones(1).to(Path('cuda')))", "object torch.ones"),
     "a list comprehension with one entry that is unknown": ("probe([i + 1 for i in [1, f()]])", []),
     "a list comprehension with a test that is unknown": ("probe([i for i in [1, 2] if f(i)])", []),
     "an object of a dict comprehension by a key": ("import torch\nd = {x: torch.ones(2) for x in ['a', 'b']}\nprobe(d['a'])", "object torch.ones"),
