@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path, PurePosixPath
-from typing import Any
 
 _OF_TEXTS = ("name", "stem", "suffix", "parent")
 
@@ -42,8 +41,3 @@ class PathText(str):
 
     def __rtruediv__(self, other: str) -> PathText:
         return PathText(other, self)
-
-    def _refuse(self, other: Any) -> Any:
-        raise TypeError("only a slash joins paths")
-
-    __add__ = __radd__ = __mul__ = __rmul__ = __mod__ = __contains__ = _refuse

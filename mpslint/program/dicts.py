@@ -83,7 +83,7 @@ def _entry_method(m: Walker, receiver: Mapping, name: str, first: Value, rest: S
     is_sure = entry is None and not receiver.is_open
     if name == "setdefault":
         made = settled(default) if is_sure else join(entry.value, default) if entry is not None else UNKNOWN
-        if entry is None and not is_sure and isinstance(default, Known):
+        if made is UNKNOWN and isinstance(default, Known):
             made = weakened(default)
         m.write_entry(receiver, first.value, DictEntry(made, rest[0].node if rest else None))
         return made

@@ -336,9 +336,16 @@ def _dict(m: Walker, node: ast.Dict) -> Value:
         elif isinstance(key, Known) and is_hashable(key.value) and not key.weak:
             result.slots[key.value] = DictEntry(value, value_node)
         else:
-            result.slots = {key: DictEntry(UNKNOWN, entry.node, entry.is_sure) for key, entry in result.slots.items()}
+            result.slots = {name: DictEntry(_perhaps(entry.value), entry.node, entry.is_sure) for name, entry in result.slots.items()}
+            if isinstance(key, Known) and is_hashable(key.value):
+                result.slots[key.value] = DictEntry(_perhaps(value), value_node, False)
             result.is_open = True
     return result
+
+
+def _perhaps(value: Value) -> Value:
+    """Return what is left of an entry in whose place another may be."""
+    return weakened(value) if isinstance(value, Known) else UNKNOWN
 
 
 def _lambda(m: Walker, node: ast.Lambda) -> Value:

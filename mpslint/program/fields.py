@@ -99,9 +99,9 @@ def fill(m: Walker, instance: Instance, cls: Class, arguments: CallArguments, no
 
 def _calls(cls: Class, name: str) -> list[ast.Call]:
     """Return the calls (`field(default_factory=...)`) that say what a field is, those of the class itself first."""
-    annotated = (one for own in cls.lineage() for one in own.node.body if isinstance(one, ast.AnnAssign))
-    found = (one.value for one in annotated if isinstance(one.target, ast.Name) and one.target.id == name)
-    return [call for call in found if isinstance(call, ast.Call)]
+    bodies = ([one for one in own.node.body if isinstance(one, ast.AnnAssign)] for own in cls.lineage())
+    found = ([one.value for one in body if isinstance(one.target, ast.Name) and one.target.id == name] for body in bodies)
+    return next(([call for call in told if isinstance(call, ast.Call)] for told in found if told), [])
 
 
 def _keywords(cls: Class, name: str) -> list[ast.keyword]:

@@ -10,6 +10,7 @@ from typing import Any
 from mpslint.core.versions import parse_version
 from mpslint.facts.events import Certainty, Operand, TensorEvent
 from mpslint.facts.joined import join_all, same
+from mpslint.facts.paths import PathText
 from mpslint.facts.values import (
     BEHIND,
     COMMAND_LINE,
@@ -105,6 +106,9 @@ def combine(left: Value, op: ast.operator, right: Value, node: ast.AST) -> Value
         return join_all([or_unknown(combine, a, op, b, node) for a in lefts for b in rights])
     if not (isinstance(left, Known) and isinstance(right, Known)) or not _is_small(op, left.value, right.value):
         return UNKNOWN
+    is_format = isinstance(op, ast.Mod) and not isinstance(left.value, PathText)  # a text may format a path
+    if PathText in (type(left.value), type(right.value)) and not (is_format or isinstance(op, ast.Div)):
+        raise Raised("TypeError")
     # A product is 0 because of the factor that is.
     zero = next((side for side in (left, right) if isinstance(op, ast.Mult) and side.source and side.value == 0), None)
     try:
@@ -150,16 +154,13 @@ def _combined_items(left: Value, op: ast.operator, right: Value, node: ast.AST) 
         made = with_more(Items(left.kind, dict(left.slots), node, left.open), right.values()[: len(right.slots) - len(behind)])
         return with_more(Items(left.kind, made.slots, node, made.open or right.open), behind)
     items, count = (left, right) if isinstance(left, Items) else (right, left)
-    if (
-        isinstance(op, ast.Mult)
-        and isinstance(items, Items)
-        and isinstance(count, Known)
-        and isinstance(count.value, int)
-        and not (count.weak or items.open)
-    ):
+    if isinstance(op, ast.Mult) and isinstance(items, Items) and items.kind in ("list", "tuple") and not items.open:
         values = items.values()
-        if items.kind in ("list", "tuple") and len(values) * max(count.value, 0) <= MOST_ITEMS:
+        is_sure = isinstance(count, Known) and isinstance(count.value, int) and not count.weak
+        if is_sure and isinstance(count, Known) and len(values) * max(count.value, 0) <= MOST_ITEMS:
             return Items(items.kind, dict(enumerate(values * count.value)), node)
+        if values and is_weak(count):  # however many there are
+            return Items(items.kind, {}, node, True, join_all(values))
     if isinstance(op, ast.Mod) and isinstance(left, Known) and isinstance(left.value, str) and isinstance(right, Items):
         return _percent(left, right, node)
     return UNKNOWN
@@ -353,6 +354,8 @@ def _membership(m: Walker, item: Value, container: Value, positive: bool, node: 
         values = container.values() if isinstance(container, Items) else [container]
         if any(isinstance(value, Known) and m.platform.is_absent_device(value.value) for value in values):
             return UNKNOWN
+    if isinstance(container, Known) and isinstance(container.value, PathText):
+        raise Raised("TypeError")
     if isinstance(item, Known) and isinstance(container, Known) and isinstance(container.value, (str, bytes)):
         try:
             found = item.value in container.value

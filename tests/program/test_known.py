@@ -47,6 +47,21 @@ KNOWN = {
         "probe([int(i) for i in a.ids.split(',') if int(i) >= 0])",
         [0],
     ),
+    "an item of a list that an option makes longer": (
+        "import argparse\np = argparse.ArgumentParser()\np.add_argument('--n', type=int, default=2)\n"
+        "probe((['a'] * p.parse_args().n)[0])",
+        "a",
+    ),
+    "a default that is set where another branch has set what isn't known": (
+        "def f(c):\n    d = {}\n    if c.get('k'):\n        d['k'] = c['k']\n    d.setdefault('k', 'v')\n    probe(d['k'])",
+        "v",
+    ),
+    "what a method of a tensor is given a path for": ("import torch\nfrom pathlib import Path\nprobe(torch.ones(1).to(Path('cuda')))", "object torch.ones"),
+    "entries of a dict beside one whose key an option says": (
+        "import argparse\np = argparse.ArgumentParser()\np.add_argument('--k', default='a')\nk = p.parse_args().k\n"
+        "d = {'b': 1, k: 2}\nprobe((d['b'], d[k], 'a' in d))",
+        [1, 2, "?"],
+    ),
     "a list comprehension with one entry that is unknown": ("probe([i + 1 for i in [1, f()]])", []),
     "a list comprehension with a test that is unknown": ("probe([i for i in [1, 2] if f(i)])", []),
     "an object of a dict comprehension by a key": ("import torch\nd = {x: torch.ones(2) for x in ['a', 'b']}\nprobe(d['a'])", "object torch.ones"),
