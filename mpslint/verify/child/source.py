@@ -42,9 +42,10 @@ class Piece:
         try:
             flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT if self.is_cell else 0
             tree = compile(self.text, self.file, "exec", flags | ast.PyCF_ONLY_AST)
-            return compile(_OnMac().visit(tree), self.file, "exec", flags)
+            code: CodeType = compile(_OnMac().visit(tree), self.file, "exec", flags)
         except SyntaxError as error:
             raise ReadError(f"{self.shown}:{error.lineno}: this does not parse: {error.msg}") from None
+        return code
 
     @property
     def is_cell(self) -> bool:
