@@ -129,7 +129,8 @@ def _names_of_class(m: Walker, cls: Class, node: ast.expr | None) -> Mapping:
     )
     is_plain = bases_are_known and not cls.decorators and not any(one.node.keywords for one in cls.lineage())
     python_s_own = {name: DictEntry(UNKNOWN) for name in OF_EVERY_CLASS}
-    own = {name: DictEntry(value, None, (id(cls.slots), name) not in m.store.unsure) for name, value in cls.slots.items()}
+    unsure = {name for name, value in cls.slots.items() if value is MAYBE or (id(cls.slots), name) in m.store.unsure}
+    own = {name: DictEntry(value, None, name not in unsure) for name, value in cls.slots.items()}
     return Mapping({**python_s_own, **own}, node, not is_plain)
 
 

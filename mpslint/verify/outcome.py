@@ -159,6 +159,8 @@ class RunResult:
     optimizer_line: str = ""
     """Where that optimizer was made which looks like theirs, else that of the run."""
     learning_rate: float = -1.0
+    rested: int = 0
+    """How many of the last steps were taken with a learning rate of 0, after others with a higher one."""
     settings_steps: int = 0
     """Optimizer steps that the run means to do, as its settings and its data say; 0 when they do not."""
     has_assumed_lengths: bool = False

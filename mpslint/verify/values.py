@@ -6,6 +6,9 @@ import math
 
 from mpslint.verify.outcome import Backing, Check, RunResult
 
+RESTS = 5
+"""Steps in a row with a learning rate of 0 that are no turn of a cyclic schedule."""
+
 
 def alone(run: RunResult, emulated: RunResult | None = None) -> Check:
     """Return whether the losses of one run are finite, and whether it learns; `emulated` is the same run, maybe of more steps."""
@@ -26,6 +29,10 @@ def alone(run: RunResult, emulated: RunResult | None = None) -> Check:
     if run.moved is False:
         why = "is 0" if run.learning_rate == 0 else "is too small, or nothing is trained"
         return Check("values", "fail", f"no weight changes its value: the learning rate {why}", evidence, line=run.optimizer_line)
+    if run.rested >= RESTS:
+        start = sum(record.what == "train" for record in run.steps) - run.rested + 1
+        said = f"the learning rate is 0 from step {start} on, and the optimizer changes no weight any more"
+        return Check("values", "fail", said, evidence, line=run.optimizer_line)
     if not losses:
         return Check("values", "not run", f"no loss was seen; the run was ended {run.stopped}" if run.stopped else "no loss was seen")
     if _diverges(losses):

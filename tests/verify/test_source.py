@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mpslint.source.magics import mask_cell
-from mpslint.verify.child.source import ANSWERS
+from mpslint.verify.child.source import ANSWERS, Piece
 
 
 @pytest.mark.parametrize(
@@ -36,3 +36,11 @@ def test_a_cell_runs_without_its_magics(cell: str, name: str, value: object) -> 
 def test_cells_of_other_languages_are_left_out() -> None:
     """Nothing of a shell's cell is run."""
     assert not mask_cell("%%bash\nrm -r /").python.strip()
+
+
+def test_code_takes_the_branches_of_a_mac() -> None:
+    """The safe rewrite of a loader's workers is judged as it runs there."""
+    namespace: dict[str, object] = {}
+    exec(Piece("a.py", "a.py", 'import sys\nworkers = 0 if sys.platform == "darwin" else 2\n').compiled(), namespace)
+
+    assert namespace["workers"] == 0

@@ -162,6 +162,8 @@ def values(losses: list[float], moved: bool = True) -> RunResult:
         (values([3.0, float("nan")]), "fail", "the loss is nan at step 2"),
         (values([3.0, 3.0], moved=False), "fail", "no weight changes"),
         (replace(values([3.0, 3.0], moved=False), learning_rate=0.0), "fail", "the learning rate is 0"),
+        (replace(values([3.0] * 9), learning_rate=0.1, rested=5), "fail", "the learning rate is 0 from step 5 on"),
+        (replace(values([3.0] * 9), learning_rate=0.1, rested=1), "pass", "the weights move"),
         (values([3.0, 40.0, 500.0, 9000.0]), "fail", "diverges"),
         (values([0.05, 0.05, 5.4, 5.45, 5.5, 5.52]), "pass", "the weights move"),
         (values([]), "not run", "no loss"),

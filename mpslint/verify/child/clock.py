@@ -100,6 +100,10 @@ class Clock:
     moved: bool | None = None
     learning_rate: float = -1.0
     """The highest with which a step was taken; -1 where it isn't known."""
+    last_rate: float = -1.0
+    """That of the last step."""
+    rested: int = 0
+    """How many of the last steps were taken with a rate of 0, after others with a higher one."""
     planned: int = 0
     is_evaluating: bool = False
     cuts_epochs: bool = True
@@ -150,7 +154,9 @@ class Clock:
         if not self._counts(optimizer):
             return
         self.stop_when_enough()
-        self.learning_rate = max([self.learning_rate, *(float(group.get("lr", -1)) for group in optimizer.param_groups)])
+        rate = max((float(group.get("lr", -1)) for group in optimizer.param_groups), default=-1.0)
+        self.rested = self.rested + 1 if rate == 0 < self.learning_rate else 0
+        self.learning_rate, self.last_rate = max(self.learning_rate, rate), rate
         if self.memory is not None and not self.taken:
             self.before_step_1 = self.memory.count
         if self.memory is None:

@@ -20,6 +20,15 @@ ANSWERS: Mapping[str, object] = {"_": []}
 """What a cell finds under the name that stands for magics: a command that was not run printed no lines."""
 
 
+class _OnMac(ast.NodeTransformer):
+    """Has code take the branches of `sys.platform` that it takes on a Mac; libraries go on as their builds here do."""
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        if ast.unparse(node) == "sys.platform" and isinstance(node.ctx, ast.Load):
+            return ast.copy_location(ast.Constant("darwin"), node)
+        return self.generic_visit(node)
+
+
 @dataclass(frozen=True, slots=True)
 class Piece:
     """Code that runs as one: how tracebacks name it, how reports name it, and its text."""
@@ -31,9 +40,12 @@ class Piece:
     def compiled(self) -> CodeType:
         """Return the piece compiled; top-level `await` is allowed as in a notebook. Raises ReadError when it does not parse."""
         try:
-            return compile(self.text, self.file, "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT if self.is_cell else 0)
+            flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT if self.is_cell else 0
+            tree = compile(self.text, self.file, "exec", flags | ast.PyCF_ONLY_AST)
+            code: CodeType = compile(_OnMac().visit(tree), self.file, "exec", flags)
         except SyntaxError as error:
             raise ReadError(f"{self.shown}:{error.lineno}: this does not parse: {error.msg}") from None
+        return code
 
     @property
     def is_cell(self) -> bool:
