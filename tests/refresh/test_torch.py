@@ -106,3 +106,25 @@ def test_what_torch_says_of_determinism_has_a_row(torch_tables: Path) -> None:
     assert "torch.kthvalue: raises on MPS in torch 9.9 under deterministic algorithms; add a row that says so" in shown.stdout
     assert "2 operators that raise on MPS under deterministic algorithms" in shown.stdout
     assert "Embedding: raises" not in shown.stdout
+
+
+def test_what_models_and_autocast_are_by_default_is_compared(torch_tables: Path) -> None:
+    """A parameter that its class has by default, one that a checkpoint sets, one of no class, and an operator that autocast casts."""
+    platform, wheels = torch_tables / "platform", torch_tables.parent / "wheels"
+    configuration = "transformers/models/small/configuration_small.py"
+    fields = 'class SmallConfig(Base):\n    model_type = "small"\n    attribute_map = {"width": "d"}\n    d: int = 8\n    heads: tuple = (2, 2)\n'
+    wheel(wheels, "transformers", "9.9.0", "py3-none-any", files={configuration: f"class Base:\n    dtype: str = None\n\n\n{fields}"})
+    symbols = b"\0_CastPolicyE0ELN3c1010DeviceTypeE13EFNS_4_ops3mul4call\0_CastPolicyE1ELN3c1010DeviceTypeE13EFNS_4_ops5pow_24call\0"
+    wheel(wheels, "torch", "9.9.0", "cp312-cp312-macosx_14_0_arm64", files={"torch/lib/libtorch_cpu.dylib": symbols})
+    released = 'newest:\n  torch: "9.9.0"\nreleased:\n  torch: "9.9.0"\n  transformers: "9.9.0"\n'
+    (platform / "versions.yaml").write_text(f'date: "2026-01-01"\n{released}')
+    (platform / "models").mkdir()
+    rows = "small:\n  defaults: {model_type: small, heads: [2, 2], dtype: half}\n  checkpoints:\n    small-1: {d: 8, width: 4, drop: 0.1}\n"
+    (platform / "models" / "encoders.yaml").write_text(rows)
+    (platform / "autocast.yaml").write_text("mps: {half: [mul], float32: [exp]}\n")
+    shown = refreshed(torch_tables, "--step", "paths").stdout
+
+    assert "small-1: SmallConfig has no drop" in shown
+    assert "3 parameters of models have the defaults of their classes, 2 are set by checkpoints" in shown
+    assert "pow_2: autocast casts it; autocast.yaml lacks it" in shown
+    assert "1 operators that autocast casts on MPS are listed as it does" in shown

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -21,12 +22,8 @@ _POLICIES = {"half": b"0", "float32": b"1", "widest": b"4"}
 
 def check_configurations(platform: Path, wheels: Wheels, release: str) -> Iterator[str]:
     """Yield the lines to print: parameters of `models/` and `model_families.yaml` that a class lacks, and how many have its default."""
-    trees = [
-        ast.parse(wheels.text("transformers", release, path) or "")
-        for path in wheels.files("transformers", release)
-        if _FILE.fullmatch(path)
-    ]
-    classes = {node.name: node for tree in trees for node in tree.body if isinstance(node, ast.ClassDef)}
+    texts = (wheels.text("transformers", release, path) or "" for path in wheels.files("transformers", release) if _FILE.fullmatch(path))
+    classes = {node.name: node for text in texts for node in ast.parse(text).body if isinstance(node, ast.ClassDef)}
     types = {_fields(name, {name: node}).get("model_type"): name for name, node in reversed(classes.items())}
     counts: Counter[bool] = Counter()
     for who, name, values in _rows(platform, types):
@@ -41,9 +38,8 @@ def check_autocast(platform: Path, wheels: Wheels, release: str) -> Iterator[str
     table = read(platform / "autocast.yaml")
     groups = {_POLICIES[group]: tuple(names) for group, names in table.get("mps", {}).items()}
     listed = ("_", *table.get("recurrent", ()), *(name for names in groups.values() for name in names))
-    casts = {
-        (policy, name[: int(size)].decode()) for policy, size, name in _CAST.findall(wheels.printable("torch", release, LIBRARY) or b"")
-    }
+    found = _CAST.findall(wheels.printable("torch", release, LIBRARY) or b"")
+    casts = {(policy, name[: int(size)].decode()) for policy, size, name in found}
     yield from (f"{name}: autocast casts it; autocast.yaml lacks it" for _, name in sorted(casts) if groups and not name.startswith(listed))
     yield f"{sum(name in groups.get(policy, ()) for policy, name in casts)} operators that autocast casts on MPS are listed as it does"
 
@@ -51,8 +47,8 @@ def check_autocast(platform: Path, wheels: Wheels, release: str) -> Iterator[str
 def _rows(platform: Path, types: Mapping[Any, str]) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
     """Yield each model or family with its configuration class and the parameters that a table says of it."""
     for row in (row for path in sorted((platform / "models").glob("*.yaml")) for row in read(path).values() if "defaults" in row):
-        kind = row["defaults"]["model_type"]
-        yield from ((who, types.get(kind, kind), values) for who, values in {kind: row["defaults"], **row["checkpoints"]}.items())
+        name = types.get(row["defaults"]["model_type"], "")
+        yield from ((who, name, values) for who, values in {name: row["defaults"], **row["checkpoints"]}.items())
     for row in read(platform / "model_families.yaml").get("families", ()):
         yield from ((row["family"], f"{one.removesuffix('For')}Config", row["dropout"]) for one in row.get("classes", ()))
 
@@ -64,10 +60,9 @@ def _fields(name: str, classes: Mapping[str, ast.ClassDef]) -> dict[str, Any]:
         if not isinstance(one, (ast.Assign, ast.AnnAssign)):
             found |= _fields(ast.unparse(one), classes) if isinstance(one, ast.expr) else {}
         elif one.value is not None:
-            try:
+            value = None
+            with contextlib.suppress(ValueError):
                 value = ast.literal_eval(one.value)
-            except ValueError:
-                value = None
             key = ast.unparse(one.target if isinstance(one, ast.AnnAssign) else one.targets[0])
             found |= {**(value or {}), key: value} if key == "attribute_map" else {key: list(value) if isinstance(value, tuple) else value}
     return found

@@ -78,19 +78,13 @@ def claim(source: str, packages: Iterable[str]) -> Claim | None:
 
 def judged(one: Claim, wheels: Wheels, releases: Mapping[str, Sequence[str]]) -> tuple[str, str]:
     """Return (word, reason) of a claim."""
-    for version in one.versions:
+    for version in (*one.versions, *([one.absent] if one.absent is not None else [])):
         release = release_of(version, releases.get(one.package, ()))
         if release is None or not wheels.has(one.package, release):
             return "unread", f"no wheel of {one.package} {version}"
         lacking = _lacking(one, wheels, release)
-        if lacking:
-            return "refuted", f"{one.package} {release}: {lacking}"
-    if one.absent is not None:
-        release = release_of(one.absent, releases.get(one.package, ()))
-        if release is None or not wheels.has(one.package, release):
-            return "unread", f"no wheel of {one.package} {one.absent}"
-        if not _lacking(one, wheels, release):
-            return "refuted", f"{one.package} {release} has it"
+        if bool(lacking) != (version == one.absent):
+            return "refuted", f"{one.package} {release}: {lacking}" if lacking else f"{one.package} {release} has it"
     return "proved", ""
 
 
