@@ -15,7 +15,7 @@ def alone(run: RunResult, emulated: RunResult | None = None) -> Check:
     losses = [record.loss for record in run.steps if record.what == "train" and record.loss is not None]
     evidence = (Backing("losses", ", ".join(f"{loss:.4f}" for loss in losses[:8])),)
     bad = next((place for place, loss in enumerate(losses, start=1) if not math.isfinite(loss)), None)
-    half = f"; the weights train in {run.weights_dtype}, which overflows above 65,504" if run.weights_dtype == "float16" else ""
+    half = f"; the weights train in {run.weights_dtype}, which holds 6e-8 to 65,504 only" if run.weights_dtype == "float16" else ""
     first = f"; the first gradient that isn't finite is that of {run.wrong}{half}" if run.wrong else half
     first, where = f": {run.origin}{first}" if run.origin else first, run.loss_line or run.optimizer_line
     if bad is not None:

@@ -111,6 +111,15 @@ def test_a_plain_loop_runs_emulated_and_on_the_cpu(tmp_path: Path) -> None:
     assert "20 optimizer steps ran and 180 were played from their recordings" in report.runs[0].notes
 
 
+def test_an_epoch_that_is_played_on_is_not_called_cut(tmp_path: Path) -> None:
+    """The steps that are played after those that ran are more than its batches."""
+    head, _, steps = LOOP.partition("for step in range(100):\n")
+    loop = "for batch in torch.utils.data.DataLoader(torch.ones(80, 8), batch_size=4):\n"
+    report = verify(tmp_path, head + loop + steps.replace("torch.ones(4, 8, device=device)", "batch.to(device)"), "emulated")
+
+    assert any(note.startswith("an epoch of 20 batches drawn out to ") for note in report.runs[0].changes)
+
+
 def test_trainer_is_shortened_and_says_how(tmp_path: Path) -> None:
     """Trainer with its arguments: few steps, an evaluation, nothing saved, each change listed,
     the device as on a Mac."""

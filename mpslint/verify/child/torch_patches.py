@@ -253,7 +253,11 @@ def short_loaders(clock: Clock, shortened: Shortened, evaluation_batches: int, c
             is_plain = self.collate_fn is default_collate and self.batch_size not in (None, 1)
             yield from clock.feed.give(self, functools.partial(iterate, self), is_plain=is_plain)
             if not clock.feed.is_open:
-                shortened.note(f"an epoch cut to {steps(clock.done - start)}")
+                done, whole = clock.done - start, 0
+                with contextlib.suppress(TypeError, NotImplementedError):  # not every data set knows
+                    whole = len(self)
+                longer = f"an epoch of {whole} batches drawn out to {steps(done)}"
+                shortened.note(longer if 0 < whole < done else f"an epoch cut to {steps(done)}")
             return
         for number, batch in enumerate(iterate(self)):
             if number >= evaluation_batches:
