@@ -30,7 +30,6 @@ from mpslint.tensors.traits import PLACE, devices_of, joined_trait
 CELL = re.compile(r"^# ?%%", re.MULTILINE)
 """The head of a cell: such a script is run cell by cell, as a notebook is."""
 
-
 Asked = tuple[Call, ast.AST, Instance]
 """A Trainer's call, the method that it calls for a loader, and the object whose method that is."""
 
@@ -121,10 +120,8 @@ def carried_by(values: Iterable[Value]) -> Iterator[Carried]:
                 parts = [(one.name, value.owner)]
             elif isinstance(value, Instance) and value.call is not None:
                 is_kept = is_kept and any(fnmatch.fnmatchcase(value.name, glob) for glob in table["keepers"])
-                written, first = (
-                    value.written_slots(),
-                    table["hiders"].get(value.name),
-                )  # what is set later takes the place of what was given
+                written = value.written_slots()  # what is set later takes the place of what was given
+                first = table["hiders"].get(value.name)
                 is_kept = is_kept and not (first is not None and id(value) in wholes)
                 named = value.call.keywords.items()
                 kept = [argument.value for key, argument in named if key not in table["dropped"] and key not in written]
