@@ -167,6 +167,8 @@ def _class(m: Walker, node: ast.ClassDef) -> bool:
             m.calls.call_function(m, told, [held, cls, Known(name)], {}, False, node)
     if isinstance(hook := cls.above("__init_subclass__"), Function):
         m.calls.call_function(m, hook, [cls], {name: value for name, value in keywords.items() if name != "metaclass"}, False, node)
+    for keyword in (one for one in node.keywords if one.arg == "metaclass" and not isinstance(keywords["metaclass"], (Class, Symbol))):
+        _call_decorator(m, keyword.value, keywords["metaclass"], cls)  # it makes the class
     if any(not isinstance(one, (Class, Symbol)) for one in cls.bases_above()):
         effects.change_any_attribute(m, cls)  # what isn't known may make members of the values, as an enumeration does
     if makers:
