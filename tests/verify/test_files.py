@@ -106,7 +106,7 @@ def test_the_keys_of_the_rewrite_settle(lesson: dict[str, Any]) -> None:
     before, after = (run for run in lesson["runs"] if run["backend"] == "emulated")
     assert sum(step["new_graph_keys"] for step in before["steps"][100:]) > 300
     assert sum(step["new_graph_keys"] for step in after["steps"][100:]) < 40
-    assert after["largest_peak"] < before["largest_peak"]
+    assert after["largest_peak"] <= before["largest_peak"]
 
 
 def test_the_report_says_what_was_read_and_assumed(lesson: dict[str, Any]) -> None:
