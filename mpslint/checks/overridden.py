@@ -74,7 +74,7 @@ def _trained_with(cls: Class, evidence: Evidence) -> Call | None:
 def _misfit(method: ast.FunctionDef | ast.AsyncFunctionDef, row: Mapping[str, Any]) -> tuple[list[str], list[str]]:
     """Return the arguments that a method is called with and doesn't take, and those that it requires beyond them.
 
-    None for a decorated one, whose signature is another.
+    Both are empty for a decorated one, whose signature is another.
     """
     if method.decorator_list:
         return [], []

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TypeGuard
+
 from mpslint.facts.values import (
     MOST_ALTERNATIVES,
     RAISED,
@@ -121,6 +123,11 @@ def join_all(values: list[Value]) -> Value:
     for value in values[1:]:
         result = join(result, value)
     return result
+
+
+def is_sure_key(key: Value | None) -> TypeGuard[Known]:
+    """Return whether a value certainly names one entry of a dict: a constant that can be a key, and no default that may be another."""
+    return isinstance(key, Known) and key.value.__hash__ is not None and not key.weak
 
 
 def truth(value: Value) -> bool | None:

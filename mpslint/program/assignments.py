@@ -6,7 +6,7 @@ import ast
 from collections.abc import Sequence
 
 from mpslint.facts.facts import Accumulation, AttributeWrite
-from mpslint.facts.joined import as_changed, join_all, with_attribute
+from mpslint.facts.joined import as_changed, is_sure_key, join_all, with_attribute
 from mpslint.facts.values import (
     MAYBE,
     UNKNOWN,
@@ -244,7 +244,7 @@ def _write_item(
     ):
         environment.write(m, index, value, statement, value_node, "python" if isinstance(receiver, Symbol) else "child")
     elif isinstance(receiver, Mapping):
-        if isinstance(index, Known) and index.value.__hash__ is not None and not index.weak:
+        if is_sure_key(index):
             m.write_entry(receiver, index.value, DictEntry(settled(value), value_node))
         else:
             may_raise(m)

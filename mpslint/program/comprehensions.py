@@ -5,14 +5,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
-from mpslint.facts.joined import join_all, truth
+from mpslint.facts.joined import is_sure_key, join_all, truth
 from mpslint.facts.values import (
     LATER,
     UNKNOWN,
     DictEntry,
     Instance,
     Items,
-    Known,
     Mapping,
     OneOf,
     Unknown,
@@ -25,7 +24,6 @@ from mpslint.program.exits import Raised, cut, marks, raises
 from mpslint.program.lists import held_by, holds_still, viewed
 from mpslint.program.lists import iterated as iterated_values
 from mpslint.program.machine import Walker
-from mpslint.program.operators import is_hashable
 from mpslint.program.places import Writes
 from mpslint.tensors import loaders, modules
 from mpslint.tensors.traits import is_kept, part_of
@@ -157,7 +155,7 @@ def _rounds(m: Walker, generators: Sequence[ast.comprehension], iterated: Value)
 
 def _made_of(node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp, made: list[list[Value]]) -> Value | None:
     if isinstance(node, ast.DictComp):
-        keys = [key.value for key, _ in made if isinstance(key, Known) and is_hashable(key.value) and not key.weak]
+        keys = [key.value for key, _ in made if is_sure_key(key)]
         entries = {key: DictEntry(value, node.value) for key, (_, value) in zip(keys, made, strict=False)}
         return Mapping(entries, node) if len(keys) == len(made) else None
     values = [value for (value,) in made]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-from mpslint.facts.joined import join
+from mpslint.facts.joined import is_sure_key, join
 from mpslint.facts.values import MAYBE, UNKNOWN, Argument, DictEntry, Items, Known, Mapping, Value, settled, weakened
 from mpslint.program import choices, iterating, lists
 from mpslint.program.arguments import CallArguments
@@ -123,7 +123,7 @@ def pairs_of(value: Value) -> dict[object, DictEntry] | None:
     found: dict[object, DictEntry] = {}
     for row in rows or ():
         key = row.slots.get(0) if isinstance(row, Items) and not row.open and len(row.slots) == 2 else None
-        if not isinstance(row, Items) or not isinstance(key, Known) or key.weak or key.value.__hash__ is None:
+        if not isinstance(row, Items) or not is_sure_key(key):
             return None
         found[key.value] = DictEntry(row.slots[1])
     return found if rows is not None else None
@@ -139,7 +139,7 @@ def forget_entries(m: Walker, mapping: Mapping) -> None:
 
 def remove_entry(m: Walker, mapping: Mapping, key: Value) -> None:
     """Carry out `del mapping[key]`."""
-    if not isinstance(key, Known) or key.weak or key.value.__hash__ is None:
+    if not is_sure_key(key):
         may_raise(m)
         m.store.change(mapping, {}, True)
         return

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from mpslint.facts.facts import NameRead, Window
-from mpslint.facts.joined import join, join_all, truth
+from mpslint.facts.joined import is_sure_key, join, join_all, truth
 from mpslint.facts.values import (
     BEHIND,
     UNKNOWN,
@@ -333,7 +333,7 @@ def _dict(m: Walker, node: ast.Dict) -> Value:
             else:  # it may have the keys before it, too
                 may_raise(m)
                 result = Mapping(before, node, True)
-        elif isinstance(key, Known) and is_hashable(key.value) and not key.weak:
+        elif is_sure_key(key):
             result.slots[key.value] = DictEntry(value, value_node)
         else:
             result.slots = {name: DictEntry(_perhaps(entry.value), entry.node, entry.is_sure) for name, entry in result.slots.items()}

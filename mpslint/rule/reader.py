@@ -74,7 +74,7 @@ class RuleReader:
                 raise self.fail(f"{where}: unknown key {key!r}{hint}")
 
     def one_of(self, data: Mapping[str, Any], key: str, known: tuple[bool | str, ...], where: str) -> None:
-        """Raise for a value of a key that is none of those known, naming the nearest that is."""
+        """Raise where a key has another value than those that it takes; the error names the nearest of them."""
         if key in data and data[key] not in known:
             words = [str(word).lower() if isinstance(word, bool) else word for word in known]
             raise self.fail(f"{where}: `{key}` is one of {', '.join(words)}, not {data[key]!r}{closest(data[key], words)}")
