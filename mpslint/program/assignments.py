@@ -112,6 +112,7 @@ def unpacked(m: Walker, targets: Sequence[ast.expr], value: Value) -> list[Value
         middle = values[star : len(values) - behind]
         return [*values[:star], Items("list", dict(enumerate(middle))), *values[len(values) - behind :]]
     may_raise(m)
+    m.store.lose_inside([value])
     value = with_attribute(value, "__iter__")
     if isinstance(value, OneOf) and all(isinstance(one, (Items, Instance)) for one in value.values):
         each = [parts for one in value.values if (parts := _parts_or_none(m, targets, one, star)) is not None]
@@ -197,7 +198,9 @@ def _write_plainly(m: Walker, owner: Value, name: str, value: Value) -> None:
         if isinstance(owner, Instance) and name == "__class__":
             owner.cls = None  # on every path, which is more than need be forgotten
         if isinstance(owner, Instance) and owner.cls is None:
-            effects.change_given(m, owner, name, [value])
+            effects.change_given(m, owner, name, value)
+        if not isinstance(value, (Known, Items, Mapping, Symbol)):
+            m.holding.add(name)  # something unknown may be the object, and what it holds may be called
         m.store.write(owner.slots, name, value)
     elif isinstance(owner, Unknown):
         effects.change_attribute(m, name, value)
@@ -248,6 +251,7 @@ def _write_item(
             m.write_entry(receiver, index.value, DictEntry(settled(value), value_node))
         else:
             may_raise(m)
+            m.store.lose(value)
             dicts.forget_entries(m, receiver)
     elif isinstance(receiver, Items) and receiver.kind == "list":
         lists.set_items(m, receiver, index, target, value)
@@ -260,7 +264,7 @@ def _write_item(
         if (own := method_of(receiver, "__setitem__")) is not None:
             m.calls.call_function(m, own, [receiver, index, value], {}, False, target)
             return
-        effects.change_given(m, receiver, "", [value])
+        effects.change_given(m, receiver, "", value)
         key = index.value if isinstance(index, Known) and isinstance(index.value, str) else "item"
         m.store.write(receiver.slots, key, value)
     elif isinstance(receiver, (Items, Known)):
@@ -268,7 +272,7 @@ def _write_item(
     else:
         may_raise(m)
         if isinstance(receiver, Unknown):
-            effects.change_items(m, [value])
+            effects.change_items(m, value)
 
 
 def augmented_assignment(m: Walker, node: ast.AugAssign) -> bool:
@@ -347,9 +351,9 @@ def _in_place(m: Walker, old: Value, op: ast.operator, new: Value) -> Value | No
             may_raise(m)
             dicts.forget_entries(m, old)
         return old
-    effects.change_given(m, old, "", [new])
+    effects.change_given(m, old, "", new)
     if isinstance(old, Unknown):
-        effects.change_items(m, [new])
+        effects.change_items(m, new)
     return None
 
 

@@ -30,22 +30,22 @@ def _take(m: Walker, bag: Instance, arguments: CallArguments) -> None:
     for value in (*given[:1], *([initial.value] if initial is not None else [])):
         entries = dict(entries_of(value))
         for key, one in entries.items():
-            m.store.write(bag.slots, key, _nested(bag, one))
+            m.store.write(bag.slots, key, _nested(m, bag, one))
         if not isinstance(value, Mapping) or value.is_open:
             _forget(m, bag, entries)
     named = {key: argument.value for key, argument in arguments.keywords.items() if key != "initial_dictionary"}
     for key, value in named.items():
-        m.store.write(bag.slots, key, _nested(bag, value))
+        m.store.write(bag.slots, key, _nested(m, bag, value))
     if arguments.is_open:
         _forget(m, bag, named)
 
 
-def _nested(bag: Instance, value: Value) -> Value:
+def _nested(m: Walker, bag: Instance, value: Value) -> Value:
     """Return a value as a bag holds it: a dict in an object of outside is such an object too."""
-    if not isinstance(value, Mapping) or bag.cls is not None or bag.name in DICTS:
+    if not isinstance(value, Mapping) or bag.cls is not None or bag.name in DICTS | m.platform.flat_bags:
         return value
     inner = Instance(bag.name, fallback=OTHER if value.is_open else "")
-    inner.slots.update({key: _nested(bag, one) for key, one in entries_of(value)})
+    inner.slots.update({key: _nested(m, bag, one) for key, one in entries_of(value)})
     return inner
 
 
@@ -101,7 +101,7 @@ def _merge(m: Walker, owner: Instance, other: Value) -> None:
         if isinstance(inner, Instance) and isinstance(value, (Mapping, Instance)):
             _merge(m, inner, value)
         else:
-            m.store.write(owner.slots, key, _nested(owner, value))
+            m.store.write(owner.slots, key, _nested(m, owner, value))
 
 
 def _forget_all(m: Walker, owner: Instance) -> None:

@@ -59,6 +59,8 @@ ITERATING = frozenset({"enumerate", "iter", "list", "set", "tuple", "zip"})
 """They call `__iter__` of what they are given at once."""
 CONSUMING = frozenset({"list", "tuple", "set", "frozenset", "sorted", "dict", "sum", "any", "all", "min", "max"})
 """They go through what they are given at once."""
+OF_CLASSES = ("fromkeys", "maketrans")
+"""Methods that are asked of a class, and not of an object of it."""
 COMPARING = frozenset({"sorted", "min", "max", "sum"})
 """They compare or add what they go through, which raises for some."""
 MOST_CHOICES = 16
@@ -69,7 +71,8 @@ def call_builtin(m: Walker, name: str, arguments: CallArguments, node: ast.Call)
     """Return what a builtin returns; None when it is to be treated as something outside."""
     values = [argument.value for argument in arguments.positional]
     kind, _, method = name.partition(".")
-    if kind in ("list", "dict", "set", "str") and method and values and isinstance(values[0], (Items, Mapping, Known)):
+    is_method = kind in ("list", "dict", "set", "str") and method not in ("", *OF_CLASSES)
+    if is_method and isinstance(arguments.first(), (Items, Mapping, Known)):
         rest = CallArguments(arguments.positional[1:], arguments.keywords, arguments.is_open, arguments.unpacked)
         return call_method(m, Bound(values[0], method), rest, node)
     if name in ITERATING and not m.is_silent:
@@ -114,6 +117,7 @@ def call_builtin(m: Walker, name: str, arguments: CallArguments, node: ast.Call)
     if name in ("range", "enumerate", "zip", "iter") or (name == "next" and values and isinstance(values[0], Instance)):
         made = Instance(f"builtins.{name}", owner=next((value for value in values if isinstance(value, Instance)), None))
         loaders.of_builtin(name, values, made)
+        effects.hold(m, made, values)
         return made
     is_unknown = name in ("input", "next", "type", "id", "any", "all", "sum")
     return Known(None, node) if name == "print" else UNKNOWN if is_unknown else None
@@ -260,6 +264,8 @@ def _pure(name: str, values: list[Value], arguments: CallArguments, node: ast.Ca
         return Known(answer, node)
     if name in ("min", "max") and len(values) == 1 and isinstance(values[0], (Items, Mapping)):
         more = lists.iterated(values[0])
+        if more == [] and "default" in arguments.keywords:
+            return arguments.keywords["default"].value
         if more == []:
             raise Raised("ValueError")
         if more is None:

@@ -160,6 +160,7 @@ def evaluate_arguments(m: Walker, node: ast.Call) -> CallArguments:
             if isinstance(value, Known) and not value.source:
                 raise Raised("TypeError")
             may_raise(m)
+            implicit.called(m, [value], implicit.GOING_THROUGH)
             is_open = True
             unpacked.append(value)
     return CallArguments(tuple(positional), keywords, is_open, tuple(unpacked))

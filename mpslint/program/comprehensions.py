@@ -202,7 +202,7 @@ def assign_loop_target(m: Walker, target: ast.expr, iterated: Value) -> None:
         element = m.made(part_of(iterated, f"{iterated.name}[]"))
     elif isinstance(target, ast.Name) and isinstance(iterated, Unknown):
         element = m.made(Instance(""))  # it is one object in each round, whichever that is
-        m.held[id(element)] = (element, {}, True)
+        m.store.held[id(element)] = (element, {}, True)
     if isinstance(element, Unknown):
         modules.unplace_within(m, iterated)
     if isinstance(element, Unknown) or not isinstance(target, ast.Name):

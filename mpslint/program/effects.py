@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable
+from typing import Any
 
 from mpslint.facts.values import (
     CHILD,
@@ -24,13 +25,16 @@ from mpslint.facts.values import (
     weakened,
 )
 from mpslint.program.machine import Walker
-from mpslint.program.places import CONTENT, Writes, parts_of
+from mpslint.program.places import CONTENT, Writes, is_vague, parts_of
 from mpslint.program.reach import CHANGING, Reach, extend, names_in, text_of_nodes, written_beside, written_by
 from mpslint.program.walk import walk
+from mpslint.tensors.traits import is_tensor
 
 MOST_HELD = 50
 """Values that an object of outside was given which are told apart."""
 ITEM_METHODS = ("__setitem__", "__delitem__", "__iadd__", "__ior__")
+WRITING = ("__setattr__", "__delattr__")
+CALLING = ("__call__", "forward")
 
 
 def not_followed(m: Walker, values: Iterable[Value], is_lasting: bool = False, does_all: bool = False) -> None:
@@ -93,19 +97,22 @@ def may_swallow(node: FunctionNode) -> bool:
     return is_generator(node) and any(isinstance(one, (ast.Yield, ast.YieldFrom)) for block in around for one in walk(block))
 
 
-def change_items(m: Walker, given: Iterable[Value] = ()) -> None:
-    """Something unknown is changed as a list or dict is: any of those that it may be. It may keep what it is given."""
-    m.store.blind += 1
-    lost = list(m.store.lost.values())
-    for one in lost:
+def change_items(m: Walker, given: Value = UNKNOWN, objects: list[Value] | None = None) -> None:
+    """One of several objects is changed as a list or dict is: any that something unknown may be, where none are given.
+
+    It may keep what it is given.
+    """
+    m.store.blind += objects is None
+    objects = list(m.store.lost.values()) if objects is None else objects
+    for one in objects:
         if isinstance(one, (Items, Mapping)):
             m.store.forget(one, CONTENT)
         elif isinstance(one, Instance):
             for key in [key for key in one.slots if key == "item" or (key.__class__ is tuple and key[0] not in (TRAIT, CHILD))]:
                 m.store.forget(one.slots, key)
-    _call_methods(m, lost, ITEM_METHODS, given)
-    for value in given if lost else ():
-        m.store.lose(value)
+    _call_methods(m, objects, ITEM_METHODS, [given])
+    if objects:
+        m.store.lose(given)
 
 
 def change_any_attribute(m: Walker, owner: Value, given: Value = UNKNOWN) -> None:
@@ -123,67 +130,97 @@ def change_any_attribute(m: Walker, owner: Value, given: Value = UNKNOWN) -> Non
                 m.store.forget(one.slots, name, MAYBE)
 
 
-def change_attribute(m: Walker, name: str, given: Value = UNKNOWN) -> None:
-    """An attribute of something unknown is written or deleted: that of any object which it may be. It may keep what it is given."""
-    m.store.blind += 1
-    lost = list(m.store.lost.values())
-    for one in lost:
+def change_attribute(m: Walker, name: str, given: Value = UNKNOWN, objects: list[Value] | None = None) -> None:
+    """An attribute of one of several objects is written or deleted: of any that something unknown may be, where none are given.
+
+    It may keep what it is given.
+    """
+    m.store.blind += objects is None
+    objects = list(m.store.lost.values()) if objects is None else objects
+    classes = {above for one in objects if isinstance(one, Instance) and one.cls is not None for above in one.cls.lineage()}
+    if descriptors := [held for cls in classes if isinstance(held := cls.slots.get(name), Instance) and held.cls is not None]:
+        not_followed(m, [*descriptors, *objects, given])
+    for one in objects:
         if isinstance(one, (Instance, Class)):
             cls = one if isinstance(one, Class) else one.cls
             own = cls.lookup(name) if cls is not None and isinstance(one, Instance) else None
             if isinstance(own, Function) and own.setter is not None:
                 not_followed(m, [own.setter, one, given])
-            else:
+            elif cls is not None or (isinstance(one, Instance) and name in one.slots and not one.only_read(name)):
                 m.store.forget(one.slots, name)
             for above in cls.lineage() if cls is not None and isinstance(one, Instance) else ():  # `type(one).name = ...`
                 if name in above.slots and not isinstance(above.slots[name], Function):
                     m.store.forget(above.slots, name)
-    if lost:
+    _call_methods(m, objects, WRITING, [given])
+    if objects:
         m.store.lose(given)
 
 
-def change_given(m: Walker, owner: Value, name: str, given: Iterable[Value] = ()) -> None:
+def change_given(m: Walker, owner: Value, name: str, given: Value = UNKNOWN) -> None:
     """An object of outside has an attribute of a name written, or its items changed where that is ''. It may be what it was given, or hand
     that out (a proxy, a queue), so the same may happen there.
     """
     if not isinstance(owner, Instance) or owner.cls is not None:
         return
-    kept, is_open = _given_to(m, owner)
-    if kept:
-        seen = extend(Reach(), m.store, list(kept.values())).seen
-        written = written_by(Reach(written={name} - {""}, changes=not name), [one for at, one in seen.items() if at != id(owner)])
-        for place, key, _ in written.values():
-            m.store.forget(place, key)
-        for value in given if written else ():
-            m.store.lose(value)
+    objects, is_open = handed_on(m, [owner])
+    for several in (objects, *([None] if is_open else [])):
+        if name:
+            change_attribute(m, name, given, several)
+        else:
+            change_items(m, given, several)
     if is_open:
-        change_attribute(m, name, *given) if name else change_items(m, given)
         _forget_reached(m, Reach(written={name} - {""}, changes=not name), [UNKNOWN])
 
 
-def _given_to(m: Walker, owner: Instance) -> tuple[dict[int, Value], bool]:
+def given_to(m: Walker, owner: Instance) -> tuple[dict[int, Value], bool]:
     """Return what an object of outside, and those that it comes from, were given that can be changed; and whether it may be anything."""
     path: list[Instance] = []
     one: Value | None = owner
-    while isinstance(one, Instance) and one.cls is None and id(one) not in m.held:
+    while isinstance(one, Instance) and one.cls is None and id(one) not in m.store.held:
         path.append(one)
         one = one.owner or (one.call.receiver if one.call is not None else None)
-    found: tuple[dict[int, Value], bool] = m.held[id(one)][1:] if id(one) in m.held else ({}, False)
-    if one is not None and id(one) not in m.held:
+    found: tuple[dict[int, Value], bool] = m.store.held[id(one)][1:] if id(one) in m.store.held else ({}, False)
+    if one is not None and id(one) not in m.store.held:
         found = _with(m, found, [one])
     for made in reversed(path):
         given = made.call.given if made.call is not None else []
         found = _with(m, (found[0], found[1] or (made.call is not None and not made.call.names)), given)
-        m.held[id(made)] = (made, *found)
+        m.store.held[id(made)] = (made, *found)
     return found
+
+
+def handed_on(m: Walker, owners: Iterable[Instance]) -> tuple[list[Value], bool]:
+    """Return what objects of outside may be or hand out of what they were given, with what is in that; and whether that may be anything."""
+    own = list(owners)
+    waiting, seen, is_open = list[Any](own), dict[int, Value](), False
+    while waiting:
+        for one in parts_of(waiting.pop()):
+            if id(one) in seen:
+                continue
+            seen[id(one)] = one
+            if isinstance(one, Instance):
+                if one.cls is None and not is_tensor(one):
+                    inner, may_be_any = given_to(m, one)
+                    waiting += inner.values()
+                    is_open = is_open or may_be_any
+                waiting += one.slots.values() if one.cls is not None else one.written_slots().values()
+            elif isinstance(one, (Items, Mapping)):
+                waiting += one.slots.values()
+                is_open = is_open or is_vague(one)
+            elif isinstance(one, (Function, Bound)):  # it may be what that gives
+                waiting += extend(Reach(), m.store, [one]).seen.values()
+            is_open = is_open or isinstance(one, Unknown)
+    return [one for one in seen.values() if one not in own], is_open
 
 
 def _with(m: Walker, found: tuple[dict[int, Value], bool], given: Iterable[Value]) -> tuple[dict[int, Value], bool]:
     """Return what was given with some more; beyond some number it may be anything."""
-    parts = {id(part): part for value in given for part in parts_of(value) if not isinstance(part, Unknown)}
+    values = list(given)
+    found = found[0], found[1] or any(isinstance(one, Unknown) or is_vague(one) for one in values)
+    parts = {id(part): part for value in values for part in parts_of(value) if not isinstance(part, Unknown)}
     for part in parts.values():
         if isinstance(part, Instance) and part.cls is None:
-            inner, is_open = _given_to(m, part)
+            inner, is_open = given_to(m, part)
             found = ({**found[0], **inner}, found[1] or is_open)
     own = {at: part for at, part in parts.items() if not isinstance(part, Instance) or part.cls is not None or part.written_slots()}
     if not own:
@@ -196,7 +233,7 @@ def _with(m: Walker, found: tuple[dict[int, Value], bool], given: Iterable[Value
 
 def hold(m: Walker, owner: Instance, given: Iterable[Value]) -> None:
     """An object of outside is given some values by one of its methods, and may keep them."""
-    m.held[id(owner)] = (owner, *_with(m, _given_to(m, owner), given))
+    m.store.held[id(owner)] = (owner, *_with(m, given_to(m, owner), given))
 
 
 def call_method(m: Walker, name: str, given: list[Value]) -> None:
@@ -204,21 +241,35 @@ def call_method(m: Walker, name: str, given: list[Value]) -> None:
     if name == "send":  # a generator goes on with what it is given, and may change it whenever it goes on
         _forget_reached(m, Reach(changes=True, is_vague=True), list(given), is_lasting=True)
     is_changing = name in CHANGING
-    if not is_changing and name not in m.methods:
+    if not is_changing and name not in m.methods and name not in m.holding:
         return
     m.store.blind += 1
     lost = list(m.store.lost.values())
     if is_changing and any(isinstance(one, (Items, Mapping)) for one in lost):
-        change_items(m, given)
+        change_items(m, Items("tuple", dict(enumerate(given))))
     _call_methods(m, lost, (name,), given)
+
+
+def call_given(m: Walker, owner: Value | None, name: str, given: Iterable[Value]) -> None:
+    """A method of an object of outside is called, or it itself where the name is '': it may be what it was given (`choice([f])()`)."""
+    if not isinstance(owner, Instance) or owner.cls is not None or (name and name not in m.methods and name not in m.holding):
+        return
+    values, is_open = handed_on(m, [owner])
+    if functions := [one for one in values if not name and isinstance(one, (Function, Bound, Class))]:
+        not_followed(m, [*functions, *given])
+    _call_methods(m, values, (name,) if name else CALLING, given)
+    if is_open:
+        call_method(m, name, list(given)) if name else call(m, list(given))
 
 
 def _call_methods(m: Walker, objects: Iterable[Value], names: Iterable[str], given: Iterable[Value]) -> None:
     methods: list[Value] = []
-    for one in objects:
-        cls = one if isinstance(one, Class) else one.cls if isinstance(one, Instance) else None
-        if found := [own.slots[name] for own in cls.lineage() for name in names if name in own.slots] if cls is not None else []:
-            methods += [*found, one]
+    for one in objects if not (m.methods | m.holding).isdisjoint(names) else ():
+        if isinstance(one, (Class, Instance)):
+            cls = one if isinstance(one, Class) else one.cls
+            holders = [one.slots, *(above.slots for above in (cls.lineage() if cls is not None else ()))]
+            if found := [slots[name] for slots in holders for name in names if name in slots]:
+                methods += [*found, one]
     if methods:
         not_followed(m, [*methods, *given])
 
@@ -226,7 +277,9 @@ def _call_methods(m: Walker, objects: Iterable[Value], names: Iterable[str], giv
 def call(m: Walker, given: list[Value]) -> None:
     """Something unknown is called: any function of the program that it may be. It may keep what it is given."""
     m.store.blind += 1
-    if not any(isinstance(one, (Function, Bound, Class)) for one in m.store.lost.values()):
+    lost = list(m.store.lost.values())
+    _call_methods(m, lost, CALLING, given)
+    if not any(isinstance(one, (Function, Bound, Class)) for one in lost):
         return
     for value in given:
         m.store.lose(value)

@@ -24,7 +24,7 @@ from mpslint.facts.values import (
     settled,
     weakened,
 )
-from mpslint.program import commands, config_files, effects
+from mpslint.program import commands, config_files, effects, implicit
 from mpslint.program.exits import Departure, Exit, Raised, cut, marks
 from mpslint.program.machine import DEEPEST_CALL, Walker
 from mpslint.program.walk import assigning
@@ -90,6 +90,7 @@ def call_function(
     is_told = not is_open and len(given) + len(named) == len(positional) + len(keywords) and (function.born,) not in m.kept
     if isinstance(before, Unknown) or not is_told:
         result: Value = UNKNOWN
+        implicit.called(m, [*positional, *keywords.values()], implicit.COMPARING)
         m.store.write(m.kept, (function.born,), UNKNOWN)  # from here on it may have run for any arguments
         with m.perhaps():
             result = _walk(m, function, positional, keywords, is_open, node, is_called)

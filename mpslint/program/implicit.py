@@ -5,10 +5,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Set
 
-from mpslint.facts.values import UNKNOWN, Class, DictEntry, Function, Instance, Items, Mapping, OneOf, Symbol, Unknown, Value
-from mpslint.program.effects import not_followed
+from mpslint.facts.values import UNKNOWN, Class, Function, Instance, Items, Known, Mapping, OneOf, Symbol, Unknown, Value
+from mpslint.program.effects import handed_on, not_followed
 from mpslint.program.machine import Walker
 from mpslint.program.operators import WORDS
+from mpslint.program.places import inside
 
 TRUTH = frozenset({"__bool__", "__len__"})
 GOING_THROUGH = frozenset({"__iter__", "__next__", "__len__", "__getitem__", "__reversed__", "keys"})
@@ -57,8 +58,11 @@ def of_function(m: Walker, name: str, values: Iterable[Value]) -> None:
     if not m.methods:
         return
     given = list(values)
-    called(m, given, _names_of(name))
+    read = given[1] if name in ("getattr", "hasattr") and len(given) > 1 else Known("")
+    called(m, given, _names_of(name), frozenset({str(read.value)}) if isinstance(read, Known) else frozenset(m.methods))
     for one in given:
+        if name in ("all", "any"):
+            called(m, inside(one), TRUTH)
         if isinstance(one, Symbol) and one.name.startswith("builtins."):
             called(m, [inner for value in given for inner in inside(value)], _names_of(one.name.removeprefix("builtins.")))
 
@@ -67,41 +71,53 @@ def _names_of(name: str) -> frozenset[str]:
     return BY_NAME.get(name) or frozenset({f"__{name}__", "__index__"})
 
 
-def inside(value: Value) -> list[Value]:
-    """Return what is known to be in a list, a tuple or a dict."""
-    found = value.slots.values() if isinstance(value, (Items, Mapping)) else ()
-    return [one.value if isinstance(one, DictEntry) else one for one in found]
+def called(m: Walker, values: Iterable[Value], names: frozenset[str], read: frozenset[str] = frozenset()) -> None:
+    """Python calls some methods of values, or of what is in them, where they have them: what these write is not known any more.
 
-
-def called(m: Walker, values: Iterable[Value], names: frozenset[str]) -> None:
-    """Python calls some methods of values, or of what is in them, where they have them: what these write is not known any more."""
-    if m.methods.isdisjoint(names | OPERATORS):
+    Attributes that are `read` may be properties of a value that isn't known.
+    """
+    of_unknown = OPERATORS | read
+    known = (names | of_unknown) & (m.methods | read)
+    if not known:
         return
     waiting, seen, found, of_lost = [(one, names) for one in values], set[int](), list[Value](), set[str]()
+    outside: list[Instance] = []
     methods: dict[tuple[Class, frozenset[str]], list[Value]] = {}
     while waiting:
         one, asked = waiting.pop()
         if id(one) in seen:
-            continue
-        seen.add(id(one))
-        if isinstance(one, (Items, Mapping)):
+            pass
+        elif isinstance(one, (Items, Mapping)):
             waiting += [(inner, asked & INNER) for inner in inside(one)]
         elif isinstance(one, OneOf):
             waiting += [(inner, asked) for inner in one.values]
         elif isinstance(one, Unknown):  # it may be any object that something unknown may be
-            of_lost |= (asked | OPERATORS) & m.methods
+            of_lost |= asked | of_unknown
         elif isinstance(one, Instance) and one.cls is not None:
             if (one.cls, asked) not in methods:
-                methods[one.cls, asked] = _methods_of(one.cls, asked & m.methods)
+                methods[one.cls, asked] = _methods_of(one.cls, asked & known, read)
             found += [*methods[one.cls, asked], one] if methods[one.cls, asked] else []
+        elif isinstance(one, Instance):
+            outside.append(one)
+        seen.add(id(one))
+        if not waiting and outside:  # they may be what they were given
+            kept, is_open = handed_on(m, outside)
+            waiting += [(inner, names | of_unknown) for inner in kept if isinstance(inner, Instance) and inner.cls is not None]
+            of_lost |= names | of_unknown if is_open else set()
+            outside = []
     for cls, objects in m.store.lost_objects.items() if of_lost else ():
-        own = _methods_of(cls, of_lost)
+        own = _methods_of(cls, of_lost & known, read)
         if own:  # something unknown in what is lost may be any of these objects again
             found += [*own, UNKNOWN] if m.reach.is_open else [*own, *objects.values()]
     if found:
         not_followed(m, found)
 
 
-def _methods_of(cls: Class, names: Set[str]) -> list[Value]:
-    own = {name for one in cls.lineage() for name in names & one.slots.keys()}
-    return [method for name in own if isinstance(method := cls.lookup(name), Function)]
+def _methods_of(cls: Class, names: Set[str], read: Set[str]) -> list[Value]:
+    """Return the methods of some names of a class; of a name that is only `read`, what that runs: a property or a descriptor."""
+    held = [(name, cls.lookup(name)) for name in {name for one in cls.lineage() for name in names & one.slots.keys()}]
+    return [
+        one
+        for name, one in held
+        if (isinstance(one, Function) and (name not in read or one.decorators)) or (name in read and isinstance(one, Instance))
+    ]

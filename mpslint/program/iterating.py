@@ -34,7 +34,7 @@ def call_iterating(m: Walker, name: str, arguments: CallArguments, node: ast.Cal
     if name in ("map", "filter"):
         return _mapped(m, name, values, node)
     if not values:
-        return Items(_KINDS.get(name, "list"), {}, node) if name in _KINDS or name == "zip" else None
+        return _iterator([], values, node) if name == "zip" else Items(_KINDS[name], {}, node) if name in _KINDS else None
     if name == "zip":
         return _zipped(values, node)
     if name in ("enumerate", "sum"):

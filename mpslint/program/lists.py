@@ -100,11 +100,14 @@ def _grow(m: Walker, items: Items, name: str, arguments: CallArguments, node: as
         if is_known and isinstance(place, Known):
             values.insert(place.value, settled(argument.value))
         _become(m, items, values if is_known else None)
+        if not is_known:
+            m.store.lose(argument.value)
         return Known(None, node)
     if name == "add" and _is_known(items) and isinstance(argument.value, Known):
         is_there = any(isinstance(one, Known) and one.value == argument.value.value for one in values)
         _become(m, items, values if is_there else [*values, argument.value], is_open=not all(isinstance(one, Known) for one in values))
     elif name == "add":
+        m.store.lose(argument.value)
         _become(m, items, None)
     else:
         extend(m, items, argument.value if name == "extend" else Items("list", {0: settled(argument.value)}))

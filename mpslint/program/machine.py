@@ -106,7 +106,7 @@ class Calls:
     """Call whatever a value is with positional arguments; what that gives."""
     instantiate: Callable[[Walker, Class, CallArguments, ast.Call | None], Value]
     """Make an object of a class of the program."""
-    by_python: Callable[[Walker, Sequence[Value], frozenset[str]], None]
+    by_python: Callable[[Walker, Sequence[Value], frozenset[str], frozenset[str]], None]
     """Note that Python itself may call methods of some names that values have."""
     by_syntax: Mapping[type[ast.expr], frozenset[str]]
     """The methods that an expression may call of its parts."""
@@ -154,12 +154,12 @@ class Walker:
     """Every function that was defined, by the id of its node, in order."""
     methods: set[str] = field(default_factory=set)
     """The names of those that are methods."""
+    holding: set[str] = field(default_factory=set)
+    """The names of attributes that may hold something which can be called."""
     analysed: set[int] = field(default_factory=set)
     """The ids of function nodes whose body was walked at least once."""
     handed: dict[tuple[int, ...], tuple[Value, ...]] = field(default_factory=dict)
     """The functions and methods that something outside was given, by the ids of the function and of the object."""
-    held: dict[int, tuple[Instance, dict[int, Value], bool]] = field(default_factory=dict)
-    """Objects of outside by their ids, with what they may keep or be, and whether that may be anything."""
     kept: dict[Any, Value] = field(default_factory=dict)
     """What functions gave that are called once for the same arguments, by when they were made and the arguments."""
     instances: dict[int, Instance] = field(default_factory=dict)
@@ -208,7 +208,8 @@ class Walker:
         if len(self.operands) > start:
             self.store.lose_operands(node, value, self.operands[start:])
             if self.methods and node.__class__ in self.calls.by_syntax:
-                self.calls.by_python(self, self.operands[start:], self.calls.by_syntax[node.__class__])
+                read = frozenset({node.attr} & (self.methods | self.holding) if isinstance(node, ast.Attribute) else ())
+                self.calls.by_python(self, self.operands[start:], self.calls.by_syntax[node.__class__], read)
             del self.operands[start:]
         if value.__class__ in HOLDING or value.__class__ is Unknown:
             self.operands.append(value)

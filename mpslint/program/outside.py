@@ -27,6 +27,7 @@ from mpslint.program import (
     effects,
     environment,
     executed,
+    implicit,
     self_parsed,
     tracked,
 )
@@ -44,6 +45,7 @@ WRITING = {"__setattr__": "builtins.object.__setattr__", "__delattr__": "builtin
 
 def call_outside(m: Walker, callee: Value, receiver: Value | None, arguments: CallArguments, node: ast.Call) -> Value:
     """Record a call of something outside the program, and return the object it makes."""
+    implicit.called(m, arguments.all, implicit.ANY)
     _change_given(m, callee, receiver, arguments, node)
     method = node.func.attr if isinstance(node.func, ast.Attribute) and not m.is_known_module(receiver) else ""
     names: tuple[str, ...] = ()
@@ -81,6 +83,7 @@ def call_outside(m: Walker, callee: Value, receiver: Value | None, arguments: Ca
         result.owner = receiver
     called = callee if receiver is None and isinstance(callee, Instance) and callee.owner is None else receiver
     call = record_call(m, names, method, called, arguments, node, result)
+    effects.call_given(m, receiver if method else callee, method, arguments.all)
     result.call = call
     effects.hold(m, result, ())
     if names and names[0] in m.platform.tracked_calls:
@@ -114,8 +117,12 @@ def _change_given(m: Walker, callee: Value, receiver: Value | None, arguments: C
         for one in parts_of(arguments.first() or UNKNOWN):
             if isinstance(one, (Items, Mapping)):
                 m.store.forget(one, CONTENT)
+            elif isinstance(one, Unknown):
+                effects.change_items(m)
+            else:
+                effects.change_given(m, one, "")
     if isinstance(callee, Instance) and callee.name.rpartition(".")[2] in CHANGING:
-        effects.change_given(m, callee, "", arguments.all)
+        effects.change_given(m, callee, "", Items("tuple", dict(enumerate(arguments.all))))
     if isinstance(receiver, Instance) and receiver.cls is None:
         effects.hold(m, receiver, arguments.all)
 

@@ -91,6 +91,21 @@ def content_of(container: Items | Mapping) -> Content:
     return container.slots, container.open if isinstance(container, Items) else container.is_open, container.each
 
 
+def inside(value: Value) -> list[Value]:
+    """Return what is known to be in a list, a tuple or a dict."""
+    found = value.slots.values() if isinstance(value, (Items, Mapping)) else ()
+    return [one.value if isinstance(one, DictEntry) else one for one in found]
+
+
+def is_vague(value: Value) -> bool:
+    """Return whether a list or dict may hold more than is known of it, or something that isn't known."""
+    if isinstance(value, OneOf):
+        return any(map(is_vague, value.values))
+    if not isinstance(value, (Items, Mapping)):
+        return False
+    return content_of(value)[1] or any(one.__class__ is Unknown or (isinstance(one, Items) and is_vague(one)) for one in inside(value))
+
+
 def widened(place: Items | Mapping, old: Content, new: Content) -> Content | None:
     """Return what is known of a list or dict however often it is changed from `old` to `new`; None where `old` holds for it."""
     (first, first_open, first_each), (second, second_open, second_each) = old, new
@@ -109,7 +124,9 @@ def widened(place: Items | Mapping, old: Content, new: Content) -> Content | Non
         return None if is_same else (kept, True, None if each is UNKNOWN else each)
     same_keys = list(first) == list(second)
     merged = {
-        key: entry if second.get(key) is entry or _is_vague(entry, _is_sure(second.get(key))) else _vague(entry, _is_sure(second.get(key)))
+        key: entry
+        if second.get(key) is entry or _is_unknown(entry, _is_sure(second.get(key)))
+        else _vague(entry, _is_sure(second.get(key)))
         for key, entry in first.items()
     }
     merged.update({key: _vague(entry, False) for key, entry in second.items() if key not in first})
@@ -122,7 +139,7 @@ def _is_sure(entry: Any) -> bool:
     return isinstance(entry, DictEntry) and entry.is_sure
 
 
-def _is_vague(entry: Any, is_there: bool) -> bool:
+def _is_unknown(entry: Any, is_there: bool) -> bool:
     return isinstance(entry, DictEntry) and isinstance(entry.value, Unknown) and (is_there or not entry.is_sure)
 
 

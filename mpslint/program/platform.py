@@ -47,6 +47,7 @@ class Platform:
     core_counts: frozenset[str]
     cores: frozenset[int]
     bags: frozenset[str]
+    flat_bags: frozenset[str]
     bag_copies: frozenset[str]
     bag_mergers: frozenset[str]
     tracked_calls: dict[str, tuple[str, str]]

@@ -160,7 +160,7 @@ def _below(store: Store, one: Value, reach: Reach) -> list[Value]:
     if isinstance(one, Bound):
         return [one.receiver, *([one.function] if one.function is not None else [])]
     if isinstance(one, Instance):
-        return [*one.slots.values(), *([one.cls] if one.cls is not None else [])]
+        return [*one.slots.values(), *([one.cls] if one.cls is not None else store.kept_by(one))]
     if isinstance(one, Class):
         methods = [value for name, value in one.slots.items() if isinstance(value, Function) and str(name)[:2] == "__"]
         return [*methods, *(value for value in one.slots.values() if not isinstance(value, Function)), *one.bases]

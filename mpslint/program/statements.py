@@ -162,6 +162,7 @@ def _class(m: Walker, node: ast.ClassDef) -> bool:
                 function.cls = cls
                 m.methods.add(function.name)
                 function.frame = before
+    m.holding.update(name for name, held in slots.items() if isinstance(held, (Class, Instance)))
     for name, held in list(cls.slots.items()):
         if (told := method_of(held, "__set_name__")) is not None:
             m.calls.call_function(m, told, [held, cls, Known(name)], {}, False, node)

@@ -23,7 +23,20 @@ from mpslint.facts.values import (
     Unknown,
     Value,
 )
-from mpslint.program.places import CONTENT, MISSING, Place, Writes, content_of, either, parts_of, put_at, unknown_for, value_at
+from mpslint.program.places import (
+    CONTENT,
+    MISSING,
+    Place,
+    Writes,
+    content_of,
+    either,
+    inside,
+    is_vague,
+    parts_of,
+    put_at,
+    unknown_for,
+    value_at,
+)
 
 _PASSING = (ast.Call, ast.Subscript, ast.IfExp, ast.BoolOp)
 """Expressions whose value may be one that is in them, or in something that is."""
@@ -47,6 +60,8 @@ class Store:
     """Those of them that are objects of the program's classes, by their class."""
     holders: dict[int, Part] = field(default_factory=dict)
     """The lost objects by the ids of their slots, and the lost lists and dicts by their own: what is written there is lost as well."""
+    held: dict[int, tuple[Instance, dict[int, Value], bool]] = field(default_factory=dict)
+    """Objects of outside by their ids, with what they may keep or be, and whether that may be anything."""
     reached: set[int | tuple[int, Any]] = field(default_factory=set)
     """Where lies what a lost function can get hold of: ids of slots, lists and dicts, and names of frames as (id of the slots, name)."""
     newly_reached: list[Value] = field(default_factory=list)
@@ -87,10 +102,15 @@ class Store:
                 self.holders[id(part.slots)] = part
                 for inner in (part.slots if part.cls is not None else part.written_slots()).values():
                     waiting += parts_of(inner)
+                waiting += self.kept_by(part)
             elif isinstance(part, (Items, Mapping)):
                 self.holders[id(part)] = part
                 for inner in part.slots.values():
                     waiting += parts_of(inner)
+
+    def kept_by(self, one: Instance) -> list[Any]:
+        """Return what an object of outside was given that can be changed, as far as that was noted."""
+        return list(self.held[id(one)][1].values()) if id(one) in self.held else []
 
     def forget_lost(self, before: Set[int], since: int) -> None:
         """What was made since a count, and lost only after some others were, was never there: the walk that made it is thrown away."""
@@ -119,8 +139,11 @@ class Store:
         """Note what the value of an expression may be, or hold, of the values of its parts."""
         if isinstance(value, Unknown) and isinstance(node, _PASSING):
             self.lose_inside(operands, is_whole=not isinstance(node, ast.Subscript))
-        elif isinstance(value, (Items, Mapping)) and content_of(value)[1]:
+        elif isinstance(value, Unknown) and isinstance(node, ast.BinOp):
             self.lose_inside(operands)
+        elif is_vague(value) and not any(one is value for one in operands):
+            held = {id(one) for one in inside(value)}
+            self.lose((dict(enumerate(one for one in operands if id(one) not in held)), True))
 
     def _share(self, place: Place, key: Any, value: Any) -> None:
         """Note what a place now holds with whoever can get hold of the place where that can't be seen."""

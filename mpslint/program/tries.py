@@ -185,6 +185,8 @@ def _with_items(m: Walker, node: ast.With | ast.AsyncWith, items: Sequence[ast.w
         enter, exit_method = (value.cls.lookup(f"__{prefix}{verb}__") for verb in ("enter", "exit"))
         if isinstance(enter, Function):
             entered = m.calls.call_function(m, enter, [value], {}, False, item.context_expr)
+    elif isinstance(value, Instance):
+        effects.call_given(m, value, "__enter__", [])
     elif isinstance(value, (Known, Items, OneOf, Unknown)):
         may_raise(m)
         m.store.lose(value)
@@ -196,6 +198,7 @@ def _with_items(m: Walker, node: ast.With | ast.AsyncWith, items: Sequence[ast.w
     def left(given: Value) -> Value:
         if isinstance(exit_method, Function):
             return m.calls.call_function(m, exit_method, [value, given, given, given], {}, False, item.context_expr)
+        effects.call_given(m, value, "__exit__", [])
         effects.call_method(m, "__exit__", [])
         return UNKNOWN
 
