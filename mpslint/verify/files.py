@@ -102,7 +102,8 @@ def known_of(
 ) -> KnownEstimate:
     """Return an estimate as it's kept, with the sentence that all say of it."""
     largest = fit_on(estimates[-1], machine.memory_gb).largest_batch
-    return KnownEstimate(largest, what_fits(estimates, machine), run, tuple(estimates), work, tuple(assumptions))
+    is_too_big = fit_on(estimates[0], machine.memory_gb).status == "too big"
+    return KnownEstimate(largest, what_fits(estimates, machine), run, tuple(estimates), work, tuple(assumptions), is_too_big)
 
 
 def keep(found: FoundFile, asked: AskedFiles, known: KnownEstimate) -> None:

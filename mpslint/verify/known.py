@@ -36,10 +36,17 @@ class KnownEstimate:
     work: StepWork | None = None
     """The work of a step, where times were asked for."""
     assumptions: tuple[str, ...] = ()
+    is_too_big: bool = False
+    """Whether the micro-batch that the code has doesn't fit."""
     spec: str = ""
     """The digest of what its plan says; '' where its own code ran."""
     files: tuple[tuple[str, str], ...] = ()
     """The files of the run, each with the digest of what it held."""
+
+    @property
+    def said(self) -> str:
+        """What fits, and first that the code's own doesn't."""
+        return f"the micro-batch of {self.estimates[0].batch} doesn't fit; {self.fits}" if self.is_too_big else self.fits
 
 
 def keep_estimate(found: FoundFile, session: Options, estimate: KnownEstimate) -> None:
@@ -62,11 +69,11 @@ def known_estimate(found: FoundFile, session: Options) -> KnownEstimate | None:
         return None
 
 
-def known_fits(paths: Sequence[str], session: Options) -> list[str]:
-    """Return which micro-batches fit, of those of some files of which it's known, one line each."""
+def known_fits(paths: Sequence[str], session: Options) -> list[tuple[str, bool]]:
+    """Return which micro-batches fit, of those of some files of which it's known, one line each, and whether the code's own is too big."""
     cache = ResultsCache.here()
     known = ((path, known_estimate(FoundFile(path), session)) for path in paths if cache.has(_prefix(path)))
-    return [f"{path}: {one.fits}" for path, one in known if one is not None]
+    return [(f"{path}: {one.said}", one.is_too_big) for path, one in known if one is not None]
 
 
 def _prefix(path: str) -> str:
