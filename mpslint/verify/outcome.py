@@ -142,6 +142,8 @@ class RunResult:
     """Whether a Mac is known to raise the exception that ended an emulated run."""
     stopped: str = ""
     """What ended the run before it had shown enough, when it was neither an exception nor its own end."""
+    ran: int = 0
+    """Optimizer steps that really ran; the others were played from their recordings."""
     versions: Mapping[str, str] = field(default_factory=dict)
     seconds: float = 0.0
     weights_dtype: str = ""
@@ -156,6 +158,8 @@ class RunResult:
     """Where that operation is, else where the first loss was differentiated that was not finite."""
     untaken: str = ""
     """Which weights get gradients that no optimizer takes, in words."""
+    carried_at: str = ""
+    """Where an optimizer steps whose gradients are never reset."""
     optimizer_line: str = ""
     """Where that optimizer was made which looks like theirs, else that of the run."""
     learning_rate: float = -1.0

@@ -33,6 +33,9 @@ def alone(run: RunResult, emulated: RunResult | None = None) -> Check:
         start = sum(record.what == "train" for record in run.steps) - run.rested + 1
         said = f"the learning rate is 0 from step {start} on, and the optimizer changes no weight any more"
         return Check("values", "fail", said, evidence, line=run.optimizer_line)
+    if run.carried_at:
+        said = "the gradients aren't reset: each step takes those of all steps before it, too. Call zero_grad() before the backward pass"
+        return Check("values", "fail", said, evidence, line=run.carried_at)
     if not losses:
         return Check("values", "not run", f"no loss was seen; the run was ended {run.stopped}" if run.stopped else "no loss was seen")
     if _diverges(losses):

@@ -40,7 +40,7 @@ def check_run(result: RunResult, machine: VerifiedMac, spec: RunSpec | None, hor
     bounds = limits_of(machine)
     trained = [record for record in result.steps if record.what == "train"]
     if result.out_of_memory > 1:
-        yield Check("starts", "pass", f"{_steps(len(trained))} {_did(result)} before memory runs out")
+        yield Check("starts", "pass", f"{_took(result, trained, horizon)} before memory runs out")
     elif result.failure:
         yield Check("starts", "fail", result.failure, line=result.failure_line)
     elif result.stopped:
@@ -53,19 +53,23 @@ def check_run(result: RunResult, machine: VerifiedMac, spec: RunSpec | None, hor
         yield Check("device", "inconclusive", f"{steps}, but nothing of the run is on MPS: it trains on the CPU, on a Mac too")
         return
     else:
-        yield Check("starts", "pass", f"{len(trained)} optimizer steps {_did(result)} without an exception")
+        yield Check("starts", "pass", f"{_took(result, trained, horizon)} without an exception")
     yield from _operators(result)
     if spec is not None:
         yield from _settings(result, spec, machine)
+    growing = 0
     if len(trained) >= 2 and trained[0].live >= 0:
-        yield _live(trained, horizon, result, bounds)
+        live = _live(trained, horizon, result, bounds)
+        growing = len(trained) if live.status != "pass" else 0
+        yield live
     if trained and trained[-1].driver >= 0:
-        yield from check_driver(trained[: max(horizon, 1)], _by_step(result, horizon), bounds, machine, horizon)
+        for check in check_driver(trained[: max(horizon, 1)], _by_step(result, horizon), bounds, machine, horizon):
+            yield _so_far(check, growing)
     if trained and trained[0].new_graph_keys >= 0:
         yield _graphs(trained, result, machine, horizon)
     yield from _evaluation(result, trained, bounds)
     if result.largest_peak >= 0:
-        yield _fits(result, bounds)
+        yield _so_far(_fits(result, bounds), growing)
     if result.untaken:
         what = "hand them to one, or freeze them with requires_grad_(False) if that is meant"
         yield Check("optimizer", "inconclusive", f"{result.untaken}: {what}", line=result.optimizer_line)
@@ -81,8 +85,12 @@ def _steps(count: int) -> str:
     return f"{count or 'no'} optimizer step{'' if count == 1 else 's'}"
 
 
-def _did(result: RunResult) -> str:
-    return "emulated" if result.backend == "emulated" else f"run on {result.backend}"
+def _took(result: RunResult, trained: Sequence[StepRecord], horizon: int) -> str:
+    """Return how many steps ran, and how many more were played, up to the end of the run."""
+    ran = min(result.ran or len(trained), len(trained))
+    did = f"{_steps(ran)} {'emulated' if result.backend == 'emulated' else f'run on {result.backend}'}"
+    played = min(len(trained), horizon or ran) - ran
+    return f"{did}, and {played} more played from their recordings," if played > 0 else did
 
 
 def _operators(result: RunResult) -> Iterator[Check]:
@@ -220,6 +228,11 @@ def _slows(new: Sequence[float]) -> bool:
     """Return whether fewer and fewer graphs are new: in the last quarter at most half as many as in the second one."""
     quarter = len(new) // 4
     return sum(new[-quarter:]) <= sum(new[quarter : 2 * quarter]) / 2
+
+
+def _so_far(check: Check, growing: int) -> Check:
+    """Return a check of memory; one that passes in `growing` steps, from step to step of which something more is kept, answers nothing."""
+    return replace(check, status="not run", reason=f"in {growing} steps {check.reason}") if growing and check.status == "pass" else check
 
 
 def _fits(result: RunResult, bounds: MemoryLimits) -> Check:

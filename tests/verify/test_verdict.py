@@ -59,6 +59,22 @@ def test_growth_that_fills_nothing_is_not_called_flat() -> None:
     assert said[2**15].reason == "grows by 32.0 KiB a step: only 59.4 MiB more over the 2000 steps of the run"
 
 
+def test_memory_that_grows_fits_only_as_far_as_it_was_seen() -> None:
+    """The peak of the steps that ran is no answer for the steps after them."""
+    checks = {check.name: check for check in check_run(run(20, 100 * MB), MACHINE, SPEC, 2000)}
+    assert checks["live memory"].status == "fail"
+    assert {checks[name].status for name in ("driver memory", "fits")} == {"not run"}
+    assert checks["fits"].reason.startswith("in 20 steps the peak of 2.0 GiB fits a 16 GB Mac")
+
+
+def test_steps_that_were_played_are_not_said_to_have_run() -> None:
+    """Those that come after the run's own end, neither."""
+    said = [next(iter(check_run(run(200, ran=20), MACHINE, None, horizon))).reason for horizon in (2000, 50, 20)]
+    assert said[0] == "20 optimizer steps emulated, and 180 more played from their recordings, without an exception"
+    assert "30 more" in said[1]
+    assert said[2] == "20 optimizer steps emulated without an exception"
+
+
 def test_what_comes_after_the_last_step_is_no_fault_of_the_run() -> None:
     """More steps are emulated than a short run takes (`max_steps=50`): by then memory is full, but the run has ended."""
     growing = tuple(replace(record, driver=3 * GB + record.step * GB // 10) for record in run(200).steps)

@@ -22,7 +22,8 @@ from torch.overrides import _get_current_function_mode_stack
 
 from mpslint.core.finding import MpslintError, ReadError
 from mpslint.core.knowledge import platform_data
-from mpslint.verify.child.clock import Clock, StopRun, steps
+from mpslint.verify.child.carried import Carried
+from mpslint.verify.child.clock import Clock, StopRun
 from mpslint.verify.child.conductor import AFTER, FEWEST, FIRST, SIZES, Conductor
 from mpslint.verify.child.device import cuda_gauge, mps_gauge
 from mpslint.verify.child.drawn_metrics import Metrics
@@ -50,6 +51,7 @@ from mpslint.verify.child.torch_patches import (
     note_checkpoints,
     overwrite_where_swap_fails,
     pretend_mps,
+    say_it_is_a_mac,
     serve_default_device,
     short_loaders,
 )
@@ -109,7 +111,7 @@ class Stage:
         self.clock.leave, self.clock.look = self.leave, self.look
         self.memory.line_of = self.coverage.user_line
         self.kept: tuple[Kept, ...] = ()
-        self.optimizers = Optimizers(self.coverage.user_line)
+        self.optimizers, self.carried = Optimizers(self.coverage.user_line), Carried(self.coverage.user_line)
         self.origins = self.clock.origins = Origins(self.coverage.user_line)
 
     def prepare(self) -> None:
@@ -133,6 +135,8 @@ class Stage:
             pickle_without_values()
         elif self.script.device == "cpu":
             pretend_mps(lambda: 0, lambda: 0, self.recommended, lambda fraction: None, lambda: None)
+        if self.script.device != "real":
+            say_it_is_a_mac(self.lines)
         if self.script.device == "real":
             self.clock.gauge = mps_gauge() if self.job.backend == "mps" else cuda_gauge()
         else:
@@ -217,8 +221,10 @@ class Stage:
     def note_loss(self, loss: Any) -> None:
         """Keep the value of what backward() is called on."""
         if isinstance(loss, torch.Tensor) and loss.numel() == 1:
-            self.clock.losses.append(float(loss.detach()))
-            if not self.loss_line and not math.isfinite(self.clock.losses[-1]):
+            value = float(loss.detach())
+            if not self.origins.is_tracing:  # then gradients are set to 0, and the losses aren't those of the code
+                self.clock.losses.append(value)
+            if not self.loss_line and not math.isfinite(value):
                 self.loss_line = self.coverage.user_line()
             self.origins.of_loss(loss)
 
@@ -367,6 +373,7 @@ class Stage:
             is_raised_on_mps=self.is_raised_on_mps,
             out_of_memory=self.out_of_memory,
             stopped=self.stopped,
+            ran=self.clock.taken,
             versions=versions(),
             seconds=seconds,
             moved=self.clock.moved,
@@ -374,6 +381,7 @@ class Stage:
             origin=self.origins.found.said,
             loss_line=self.origins.found.line or self.loss_line,
             untaken=self.optimizers.untaken[0],
+            carried_at=self.carried.line,
             optimizer_line=self.optimizers.untaken[1] or self.optimizers.line_of(self.clock.optimizer, self.clock.last_rate),
             learning_rate=self.clock.learning_rate,
             rested=self.clock.rested,
@@ -391,13 +399,11 @@ class Stage:
     def notes(self) -> Iterator[str]:
         """Yield what the reader should know about how the run was done."""
         yield from [f"the run was ended {self.clock.stopped}"] if self.clock.stopped else []
-        conductor = self.clock.conductor
-        if conductor is not None and self.clock.done > self.clock.taken:
-            played = steps(self.clock.done - self.clock.taken)
-            yield f"{steps(self.clock.taken)} ran and {played.partition(' ')[0]} were played from their recordings"
         is_asked = self.job.memory_sizes and self.peaks is None and not (self.failure or self.stopped)
         if self.is_emulated and (self.script.lacks_rows or is_asked):
-            why = self.script.lacks_rows or "what a step needs doesn't follow from the rows of the batches of one loader"
+            has_loader = self.clock.conductor is not None and self.clock.conductor.each
+            open_one = "memory doesn't follow from the rows of a batch" if has_loader else "batches don't come from one DataLoader"
+            why = self.script.lacks_rows or open_one
             yield f"which micro-batches fit isn't known: {why}"
         if self.started_processes:
             yield f"processes that the code starts itself ({self.started_processes[0]}) are not followed"

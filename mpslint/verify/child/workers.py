@@ -9,6 +9,7 @@ from typing import Any
 
 from mpslint.verify.child.source import Piece, unguarded
 from mpslint.verify.child.torch_patches import Report
+from mpslint.verify.emulator.raised import without_addresses
 
 NO_GUARD = (
     "DataLoader workers are spawned on macOS and import this script again: without `if __name__ "
@@ -27,4 +28,4 @@ def check_workers(loader: Any, main: Piece, report: Report) -> None:
         try:
             pickle.dumps(value)
         except (pickle.PicklingError, TypeError, AttributeError) as error:
-            report("workers", "error", f"the loader's {name} cannot be sent to spawned workers: {error}")
+            report("workers", "error", f"the loader's {name} cannot be sent to spawned workers: {without_addresses(str(error))}")

@@ -30,6 +30,12 @@ def is_raised_on_mps(error: BaseException) -> bool:
     return False
 
 
+def without_addresses(message: str) -> str:
+    """Return a message without where in this process an object lies."""
+    return re.sub(r" at 0x[0-9a-fA-F]+\b", "", message)
+
+
 def in_the_words_of_mps(message: str) -> str:
     """Return a message of torch about the device that stands for MPS as torch words it on a Mac."""
+    message = without_addresses(message)
     return re.sub(r"\bmeta\b(?=( \w+)? [Tt]ensor| device)|(?<=tensor at )meta\b", "mps:0", message)
