@@ -60,7 +60,7 @@ class ResultsCache:
 
 def name_of(*parts: str) -> str:
     """Return the name of the file that keeps a result: by what it was asked for, and all that it depends on besides, in short."""
-    from mpslint.verify.child.installed import versions  # check, which only reads results, does without
+    from mpslint.verify.platform import versions  # check, which only reads results, does without
 
     text = "\n".join([*parts, __version__, str(versions("torch", "transformers", "accelerate", "peft", "numpy")), _knowledge()])
     return f"{hashlib.sha256(text.encode()).hexdigest()[:32]}.json"

@@ -79,9 +79,9 @@ def _asked(runs: Sequence[TrainingRun], machine: VerifiedMac) -> tuple[int, ...]
 
 
 def _estimated(done: Sequence[VerifyReport], reading: FileReading, machine: VerifiedMac) -> KnownEstimate | None:
-    """Return what runs show of the micro-batches that fit; None where one of them doesn't, or live memory grows until nothing does."""
+    """Return what runs show of the micro-batches that fit; None where one of them doesn't, or what isn't of a step decides."""
     checks = [check for report in done for verdict in report.verdicts for check in verdict.checks]
-    if any(check.name == "live memory" and check.status != "pass" for check in checks):
+    if any(check.name in ("live memory", "evaluation") and check.status != "pass" for check in checks):
         return None
     runs = [run for report in done for run in report.runs if run.backend == "emulated"]
     if len(runs) < len(done) or any(not run.fits for run in runs):

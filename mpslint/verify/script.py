@@ -83,7 +83,8 @@ def verify_script(path: Path, options: ScriptOptions, progress: Progress | None 
             return measured
     report = _verify_once(path, options, progress)
     open_checks = [check for one in report.verdicts if one.status == "inconclusive" for check in one.checks if check.status == one.status]
-    if options.plays and any(check.name in MORE_STEPS_TELL for check in open_checks):  # one that fails fails whatever else is seen
+    tells = (check.name in MORE_STEPS_TELL and check.step is None for check in open_checks)  # growth that is known needs no more of them
+    if options.plays and any(tells):  # a run that fails fails whatever else is seen
         longer = replace(options, steps=options.steps * EXTENDED)
         return replace(_verify_once(path, longer, progress), seconds=report.seconds)
     return report

@@ -10,9 +10,8 @@ from itertools import pairwise
 from mpslint.core.knowledge import platform_data
 from mpslint.target.macs import MemoryLimits
 from mpslint.verify.driver_memory import check_driver
-from mpslint.verify.outcome import RANK, Backing, Check, Kept, RunResult, Status, StepRecord, Verdict, worst
+from mpslint.verify.outcome import RANK, Backing, Check, Kept, RunResult, Status, StepRecord, Verdict, peak_of, size, worst
 from mpslint.verify.platform import limits_of, precision_outcome
-from mpslint.verify.sizes import peak_of, size
 from mpslint.verify.spec import RunSpec, VerifiedMac
 from mpslint.verify.trend import FLOOR, SHARE, TELLS, judge
 
@@ -264,15 +263,19 @@ def _evaluation(result: RunResult, trained: Sequence[StepRecord], bounds: Memory
     whole = bounds.memory_gb * 2**30 - bounds.reserve
     name = "evaluation" if top.what == "evaluate" else "generation"
     if top.peak > bounds.recommended and plain <= bounds.recommended:
-        yield Check(name, "fail", f"{name} needs {size(top.peak)} at its peak, training {size(plain)}: {_why(top)}", evidence, top.step)
+        said = f"{name} needs {size(top.peak)} at its peak, training {size(plain)}{_why(top, result.kept_of_batches)}"
+        yield Check(name, "fail", said, evidence, top.step, _keeper(result.kept_of_batches))
     elif need > whole:
-        yield Check(name, "fail", f"{name} collects {size(top.host)} in memory beside {size(top.peak)}: {_why(top)}", evidence, top.step)
+        said = f"{name} collects {size(top.host)} in memory beside {size(top.peak)}{_why(top, ())}"
+        yield Check(name, "fail", said, evidence, top.step)
     else:
         yield Check(name, "pass", f"{name} peaks at {size(top.peak)}", evidence)
 
 
-def _why(record: StepRecord) -> str:
-    return "the logits of every batch are kept" if record.what == "evaluate" else "the generation limit is too long for its batch"
+def _why(record: StepRecord, kept: Sequence[Kept]) -> str:
+    if kept and kept[0].holder:
+        return f",{_keeps(kept)}"
+    return ": the logits of every batch are kept" if record.what == "evaluate" else ": the generation limit is too long for its batch"
 
 
 def _sure(result: RunResult) -> Iterator[Check]:

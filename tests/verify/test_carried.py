@@ -83,14 +83,13 @@ def adversarial(*, resets: bool) -> None:
         of_generator.step()
 
 
-def closure(*, resets: bool) -> None:
-    """Have LBFGS take a closure that resets gradients at each of its calls, or doesn't."""
+def closure() -> None:
+    """Have LBFGS take a closure that resets gradients at each of its calls."""
     model, optimizer = made("LBFGS", max_iter=3)
     inputs, target = torch.randn(16, 6), torch.randn(16, 1)
 
     def again() -> float:
-        if resets:
-            optimizer.zero_grad()
+        optimizer.zero_grad()
         loss = (model(inputs) - target).square().mean()
         loss.backward()
         return loss.item()
@@ -172,7 +171,6 @@ WRONG: dict[str, Loop] = {
     "clipped": plain(nothing, clips=True),
     "one weight": one_batch_and_one_weight,
     "discriminator": lambda: adversarial(resets=False),
-    "closure": lambda: closure(resets=False),
 }
 SOUND: dict[str, Loop] = {
     "optimizer": plain(lambda model, optimizer: optimizer.zero_grad()),
@@ -183,7 +181,7 @@ SOUND: dict[str, Loop] = {
     "accumulated": plain(lambda model, optimizer: optimizer.zero_grad(), each=4),
     "clipped": plain(lambda model, optimizer: optimizer.zero_grad(set_to_none=False), clips=True),
     "adversarial": lambda: adversarial(resets=True),
-    "closure": lambda: closure(resets=True),
+    "closure": closure,
     "scaled": scaled,
     "by hand": by_hand,
     "decayed": decayed,

@@ -72,7 +72,7 @@ def test_no_address_of_this_process_is_told() -> None:
     """What pickle says of a function holds one, and it is another each time."""
     from torch.utils.data import DataLoader, Dataset
 
-    from mpslint.verify.child.workers import check_workers
+    from mpslint.verify.child.source import check_workers
 
     told: list[str] = []
     loader = DataLoader(cast("Dataset[Any]", [lambda: 0]))

@@ -11,12 +11,10 @@ from mpslint.core.finding import Finding, Fix, Safety, Severity, Span
 from mpslint.session.view import ShownFinding
 from mpslint.source.document import Place
 from mpslint.source.reader import read
-from mpslint.verify.outcome import Check, Composition, RunResult, StepRecord, Trouble, Verdict
-from mpslint.verify.page import as_page
-from mpslint.verify.page_reading import reading_sections
+from mpslint.verify.outcome import Check, Composition, RunResult, StepRecord, Trouble, Verdict, size
+from mpslint.verify.page import as_page, reading_sections
 from mpslint.verify.reading import FileReading, findings_in
 from mpslint.verify.report import VerifyReport
-from mpslint.verify.sizes import size
 from mpslint.verify.spec import Lengths, RunSpec, VerifiedMac
 from mpslint.verify.text import sparkline
 from mpslint.verify.values import alone

@@ -15,9 +15,8 @@ from typing import Any, TextIO
 from mpslint.core.finding import MpslintError
 from mpslint.verify.driver_memory import driver_range
 from mpslint.verify.job import Job, LackError
-from mpslint.verify.outcome import RunResult, StepRecord
+from mpslint.verify.outcome import RunResult, StepRecord, size
 from mpslint.verify.record import from_data, to_data
-from mpslint.verify.sizes import size
 
 STARTED = time.monotonic()
 END = os._exit

@@ -20,7 +20,7 @@ FEWEST = 2
 
 
 class Carried:
-    """Follows one weight of each optimizer: what its steps leave in the gradient, and what backward passes add to it since."""
+    """Follows one weight of each optimizer, from step to step."""
 
     def __init__(self, user_line: Callable[[], str]) -> None:
         self.user_line = user_line
@@ -31,13 +31,10 @@ class Carried:
         register_optimizer_step_post_hook(self._after)
 
     def _before(self, optimizer: torch.optim.Optimizer, *_: Any) -> None:
-        followed = self._followed.get(optimizer)
-        with torch._C.DisableTorchFunction():
-            is_carried = followed.is_carried() if followed is not None else None
-        if followed is not None and is_carried is not None:
-            followed.carried += 1 if is_carried else -1
-            if followed.carried >= FEWEST:
-                self.line = self.line or self.user_line()
+        if (followed := self._followed.get(optimizer)) is not None:
+            with torch._C.DisableTorchFunction():
+                followed.count()
+            self.line = self.line or (self.user_line() if followed.carried >= FEWEST else "")
 
     def _after(self, optimizer: torch.optim.Optimizer, *_: Any) -> None:
         if optimizer not in self._followed:
@@ -49,7 +46,7 @@ class Carried:
 
 
 class _Weight:
-    """A weight, and what becomes of its gradient from one step to the next."""
+    """A weight: what a step leaves in its gradient, and what backward passes add to it since."""
 
     def __init__(self, weight: torch.Tensor) -> None:
         self.weight = weight
@@ -68,29 +65,24 @@ class _Weight:
         gradient = self.weight.grad
         self.left, self.added = (gradient.detach().clone() if gradient is not None else None), None
 
-    def is_carried(self) -> bool | None:
-        """Return whether the gradient that a step is to take, maybe clipped, is what the last step left and all that was added since; None
-        where that can't be told."""
+    def count(self) -> None:
+        """Count whether the gradient that a step is to take is what the last step left and all that was added since. Clipping and scaling
+        keep its direction."""
         if self.added is None or self.weight.grad is None:
-            return None
-        if self.left is None:
-            return False
-        taken, added, both = (one.detach().cpu().double().flatten() for one in (self.weight.grad, self.added, self.left + self.added))
+            return
+        left = torch.zeros_like(self.added) if self.left is None else self.left
+        taken, added, both = (one.detach().cpu().double().flatten() for one in (self.weight.grad, self.added, left + self.added))
         least = torch.linalg.vector_norm(taken) * EQUAL.get(self.weight.dtype, 0.02)
-        for share in (_one, _projected):
-            of_both, of_added = (torch.linalg.vector_norm(taken - one * share(one, taken)) for one in (both, added))
-            if of_both <= least < of_added / SURELY:
-                return True
-        return None if of_both <= least else False
+        apart = [[torch.linalg.vector_norm(taken - one * share(one, taken)) for one in (both, added)] for share in (lambda *_: 1.0, _share)]
+        if any(of_both <= least < of_added / SURELY for of_both, of_added in apart):
+            self.carried += 1
+        elif apart[-1][0] > least or self.left is None:
+            self.carried -= 1
 
 
-def _one(one: torch.Tensor, other: torch.Tensor) -> float:
-    return 1.0
-
-
-def _projected(one: torch.Tensor, other: torch.Tensor) -> float:
-    """Return by what a gradient is multiplied to be as near to another as it can: clipping and scaling keep its direction."""
-    return float(torch.dot(one, other) / torch.dot(one, one).clamp_min(1e-300))
+def _share(one: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
+    """Return by what a gradient is multiplied to be as near to another as it can."""
+    return torch.dot(one, other) / torch.dot(one, one).clamp_min(1e-300)
 
 
 def _is_plain(gradient: torch.Tensor | None) -> bool:

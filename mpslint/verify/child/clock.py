@@ -51,12 +51,14 @@ class StopRun(SystemExit):
 
 @dataclass(frozen=True, slots=True)
 class BatchMark:
-    """What an evaluation holds as a batch begins or the last one ends, and what it came to since the mark before, in bytes."""
+    """What an evaluation holds as a batch begins or the last one ends, what it came to since the mark before, in bytes, and how many
+    buffers had been made."""
 
     live: int
     host: int
     peak: int
     resident: int
+    count: int
 
 
 @dataclass(slots=True)
@@ -121,6 +123,8 @@ class Clock:
     """How many buffers had been made by the end of each step."""
     look: Callable[[], None] = lambda: None
     """Looks at what is alive, once enough was seen and while the user's frames still are."""
+    look_at_batches: Callable[[], None] = lambda: None
+    """Looks at what an evaluation keeps of its batches, while the frames of its loop are there."""
     _first: weakref.ref[torch.optim.Optimizer] | None = None
     _others: Counter[int] = field(default_factory=Counter)
     """Steps of each other optimizer since the last one that counted."""
@@ -257,7 +261,7 @@ class Clock:
     def evaluation_batch(self) -> None:
         """Note what is alive as an evaluation batch begins."""
         if self.memory is not None:
-            self.batches.append(BatchMark(self.memory.live, self.host(), self.memory.peak, resident()))
+            self.batches.append(BatchMark(self.memory.live, self.host(), self.memory.peak, resident(), self.memory.count))
             self.memory.peak = self.memory.live
 
     def evaluated(self, batches: int) -> None:

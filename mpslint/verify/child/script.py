@@ -26,20 +26,17 @@ from mpslint.verify.child.carried import Carried
 from mpslint.verify.child.clock import Clock, StopRun
 from mpslint.verify.child.conductor import AFTER, FEWEST, FIRST, SIZES, Conductor
 from mpslint.verify.child.device import cuda_gauge, mps_gauge
-from mpslint.verify.child.drawn_metrics import Metrics
+from mpslint.verify.child.drawn_data import Metrics
 from mpslint.verify.child.fits import Peaks, answered
-from mpslint.verify.child.imports import AfterImport
-from mpslint.verify.child.installed import versions
-from mpslint.verify.child.kept import kept_at_the_end, kept_by_line
-from mpslint.verify.child.late_allocator import LateAllocator
-from mpslint.verify.child.libraries import library_changes
+from mpslint.verify.child.kept import kept_at_the_end, kept_by_batches, kept_by_line
+from mpslint.verify.child.libraries import AfterImport, library_changes
 from mpslint.verify.child.lstm import lstm_in_one
 from mpslint.verify.child.nonfinite import Origins
 from mpslint.verify.child.optimizers import Optimizers
 from mpslint.verify.child.precision import Precision, note_precision
 from mpslint.verify.child.refusals import refusal
 from mpslint.verify.child.sandbox import AskedUser, note_processes
-from mpslint.verify.child.source import ANSWERS, execute, pieces, siblings, texts_of
+from mpslint.verify.child.source import ANSWERS, check_workers, execute, pieces, siblings, texts_of
 from mpslint.verify.child.standin import StandIn, pickle_without_values
 from mpslint.verify.child.torch_patches import (
     Shortened,
@@ -55,22 +52,22 @@ from mpslint.verify.child.torch_patches import (
     serve_default_device,
     short_loaders,
 )
-from mpslint.verify.child.workers import check_workers
-from mpslint.verify.emulator.allocator import OutOfMemoryError
+from mpslint.verify.emulator.allocator import LateAllocator, OutOfMemoryError
 from mpslint.verify.emulator.autocast import Casts
-from mpslint.verify.emulator.intercept import Interceptor
+from mpslint.verify.emulator.intercept import Interceptor, in_the_words_of_mps, is_raised_on_mps
 from mpslint.verify.emulator.keys import GraphCache, graph_cache
 from mpslint.verify.emulator.memory import LiveMemory
 from mpslint.verify.emulator.meter import Meter
 from mpslint.verify.emulator.operators import Coverage
-from mpslint.verify.emulator.raised import in_the_words_of_mps, is_raised_on_mps
 from mpslint.verify.emulator.watch import Watch
 from mpslint.verify.job import STANDING, Job, Lack, LackError
 from mpslint.verify.outcome import Kept, RunResult, StepRecord
-from mpslint.verify.platform import is_at_least, limits_of
+from mpslint.verify.platform import is_at_least, limits_of, versions
 
 SHARE_OF_TIME, SECONDS_ON_CPU = 0.6, 60.0
 EXIT = os._exit
+FEWEST_MARKS = 2
+"""Marks of an evaluation without which nothing is said to be kept of its batches."""
 
 
 class Stage:
@@ -108,9 +105,10 @@ class Stage:
         self.out_of_memory = 0
         self.started = time.perf_counter()
         self.leave_with = leave
-        self.clock.leave, self.clock.look = self.leave, self.look
+        self.clock.leave, self.clock.look, self.clock.look_at_batches = self.leave, self.look, self.look_at_batches
         self.memory.line_of = self.coverage.user_line
         self.kept: tuple[Kept, ...] = ()
+        self.kept_of_batches: tuple[Kept, ...] = ()
         self.optimizers, self.carried = Optimizers(self.coverage.user_line), Carried(self.coverage.user_line)
         self.origins = self.clock.origins = Origins(self.coverage.user_line)
 
@@ -283,6 +281,13 @@ class Stage:
             with torch._C.DisableTorchFunction():
                 self.kept = kept_by_line(self.memory, self.clock.births, self.lines)
 
+    def look_at_batches(self) -> None:
+        """Find what an evaluation keeps of its batches."""
+        marks = self.clock.batches
+        if self.is_emulated and len(marks) > FEWEST_MARKS and not self.kept_of_batches:
+            with torch._C.DisableTorchFunction():
+                self.kept_of_batches = kept_by_batches(self.memory, range(marks[0].count, marks[-1].count), self.lines, len(marks) - 1)
+
     def leave(self) -> None:
         """End the process at once, with what was seen."""
         self.leave_with(self.result(time.perf_counter() - self.started))
@@ -365,6 +370,7 @@ class Stage:
             shapes=len({record.shapes for record in self.clock.records if record.what == "train" and record.shapes}),
             troubles=tuple(self.coverage.troubles.values()),
             kept=self.kept,
+            kept_of_batches=self.kept_of_batches,
             changes=tuple(self.shortened.changes),
             notes=tuple(self.notes()),
             uncertain=tuple(uncertain),

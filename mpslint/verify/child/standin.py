@@ -12,8 +12,8 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from mpslint.verify.emulator.autocast import Casts, taken_apart
+from mpslint.verify.emulator.intercept import as_on_mps
 from mpslint.verify.emulator.neutral import neutral_number, to_host
-from mpslint.verify.emulator.raised import as_on_mps
 
 MPS = "mps"
 CONVERT = "Cannot convert a {what} to {target} as the MPS framework doesn't support float64. Please use float32 instead."

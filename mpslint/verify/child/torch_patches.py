@@ -255,7 +255,7 @@ def short_loaders(clock: Clock, shortened: Shortened, evaluation_batches: int, c
         init(self, **given, **more)
 
     def short_iter(self: Any) -> Iterator[Any]:
-        start = clock.done
+        start, first = clock.done, clock.taken
         clock.end_evaluation()
         if getattr(self, "asked_workers", 0):
             check(self)
@@ -267,7 +267,7 @@ def short_loaders(clock: Clock, shortened: Shortened, evaluation_batches: int, c
                 clock.end_evaluation()
                 yield batch
             if not clock.feed.is_open:
-                done, whole = clock.done - start, 0
+                done, whole = max(clock.done - start, clock.taken - first), 0
                 with contextlib.suppress(TypeError, NotImplementedError):  # not every data set knows
                     whole = len(self)
                 longer = f"an epoch of {whole} batches drawn out to {steps(done)}"
@@ -289,6 +289,7 @@ def short_loaders(clock: Clock, shortened: Shortened, evaluation_batches: int, c
                 clock.evaluation_batch()
             if clock.is_within:
                 clock.is_within, clock.ended = False, number if number < evaluation_batches else clock.ended
+                clock.look_at_batches()
                 if not clock.feed.given:  # nothing says when such a loop goes on training
                     clock.end_evaluation()
 
