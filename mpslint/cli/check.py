@@ -206,7 +206,7 @@ def _what_fits(files: list[FoundFile], options: Options) -> list[tuple[str, bool
     """Return which micro-batches fit, of the files for which that was worked out before, one line each, and whether theirs is too big."""
     with contextlib.suppress(OSError):
         if (user_caches() / "mpslint" / "results").is_dir():
-            from mpslint.verify.known import known_fits
+            from mpslint.verify.cache import known_fits
 
             return known_fits([found.path for found in files if found.is_named], options)
     return []

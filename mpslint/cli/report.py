@@ -114,9 +114,9 @@ def _predicted(run: MeasuredRun, chip: Chip | None) -> Predicted:
     from mpslint.estimate.timing import step_time
     from mpslint.report.measurement import Predicted
     from mpslint.source.files import FoundFile
-    from mpslint.verify.asked import AskedFiles
     from mpslint.verify.files import estimate_file
     from mpslint.verify.last import emulated_memory
+    from mpslint.verify.start import AskedFiles
 
     memory = emulated_memory(run.script)
     try:

@@ -12,7 +12,6 @@ from rich.console import Console
 
 from mpslint.core.finding import ReadError
 from mpslint.source.writer import write_whole
-from mpslint.verify.asked import AskedFiles, files
 from mpslint.verify.files import verify_file
 from mpslint.verify.job import HORIZON, Backend
 from mpslint.verify.last import keep
@@ -22,6 +21,7 @@ from mpslint.verify.process import ChildLimits
 from mpslint.verify.progress import Live
 from mpslint.verify.report import VerifyReport, as_csv, as_json
 from mpslint.verify.script import ScriptOptions
+from mpslint.verify.start import AskedFiles, files
 from mpslint.verify.text import print_report
 
 SCRIPT_STEPS = 20

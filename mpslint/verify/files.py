@@ -18,11 +18,10 @@ from mpslint.facts.values import Context
 from mpslint.rewrite.apply import Fixed
 from mpslint.session.view import ShownFinding
 from mpslint.source.files import FoundFile as FoundFile
-from mpslint.verify.asked import REWRITTEN, WRITTEN, AskedFiles, read_file_within
+from mpslint.verify.cache import KnownEstimate, keep_estimate, known_estimate
 from mpslint.verify.calibrations import here_of
 from mpslint.verify.estimate import estimate_spec, work_of
 from mpslint.verify.from_plan import PlannedRun
-from mpslint.verify.known import KnownEstimate, keep_estimate, known_estimate
 from mpslint.verify.outcome import Estimate, Verdict
 from mpslint.verify.plan_source import PlanSource
 from mpslint.verify.platform import machine_of
@@ -31,6 +30,7 @@ from mpslint.verify.reading import FileReading, TrainingRun, choose, reading_of,
 from mpslint.verify.report import VerifyReport
 from mpslint.verify.script import ScriptOptions
 from mpslint.verify.spec import VerifiedMac
+from mpslint.verify.start import REWRITTEN, WRITTEN, AskedFiles, read_file_within
 from mpslint.verify.text import fit_on, what_fits
 from mpslint.verify.verdict import decide
 from mpslint.verify.verify import verify_specs

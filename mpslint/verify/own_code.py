@@ -16,11 +16,10 @@ from pathlib import Path
 from mpslint.core.finding import ReadError
 from mpslint.session.view import ShownFinding
 from mpslint.source.files import FoundFile
-from mpslint.verify.asked import REWRITTEN, WRITTEN, AskedFiles, read_files_within
 from mpslint.verify.assumed import decided_by_lengths, with_other_lengths
+from mpslint.verify.cache import KnownEstimate
 from mpslint.verify.estimate import estimate_of_code, macs_asked, work_of_code
 from mpslint.verify.files import as_it_fits, keep, known_of
-from mpslint.verify.known import KnownEstimate
 from mpslint.verify.outcome import Verdict
 from mpslint.verify.platform import machine_of
 from mpslint.verify.process import stopping_runs
@@ -28,7 +27,7 @@ from mpslint.verify.reading import FileReading, TrainingRun, choose, reading_of,
 from mpslint.verify.report import VerifyReport
 from mpslint.verify.script import ScriptOptions, verify_script
 from mpslint.verify.spec import VerifiedMac
-from mpslint.verify.start import Start, start_of
+from mpslint.verify.start import REWRITTEN, WRITTEN, AskedFiles, Start, read_files_within, start_of
 from mpslint.verify.verdict import decide
 from mpslint.verify.work import Progress
 

@@ -57,8 +57,8 @@ def do(job: Job, channel: Channel) -> Any:
 
     Torch does without its compiler, and without CUDA where the job isn't to measure this machine's GPU.
     """
+    from mpslint.verify.child.device import leave_cuda_out
     from mpslint.verify.child.dynamo import leave_compiler_out
-    from mpslint.verify.child.no_cuda import leave_cuda_out
 
     leave_compiler_out()
     if not (job.backend == "cuda" or job.script is None):

@@ -22,7 +22,6 @@ from torch.overrides import _get_current_function_mode_stack
 
 from mpslint.core.finding import MpslintError, ReadError
 from mpslint.core.knowledge import platform_data
-from mpslint.verify.child.carried import Carried
 from mpslint.verify.child.clock import Clock, StopRun
 from mpslint.verify.child.conductor import AFTER, FEWEST, FIRST, SIZES, Conductor
 from mpslint.verify.child.device import cuda_gauge, mps_gauge
@@ -30,14 +29,13 @@ from mpslint.verify.child.drawn_data import Metrics
 from mpslint.verify.child.fits import Peaks, answered
 from mpslint.verify.child.kept import kept_at_the_end, kept_by_batches, kept_by_line
 from mpslint.verify.child.libraries import AfterImport, library_changes
-from mpslint.verify.child.lstm import lstm_in_one
-from mpslint.verify.child.nonfinite import Origins
+from mpslint.verify.child.nonfinite import Origins, Resets
 from mpslint.verify.child.optimizers import Optimizers
 from mpslint.verify.child.precision import Precision, note_precision
 from mpslint.verify.child.refusals import refusal
 from mpslint.verify.child.sandbox import AskedUser, note_processes
 from mpslint.verify.child.source import ANSWERS, check_workers, execute, pieces, siblings, texts_of
-from mpslint.verify.child.standin import StandIn, pickle_without_values
+from mpslint.verify.child.standin import StandIn, lstm_in_one, pickle_without_values
 from mpslint.verify.child.torch_patches import (
     Shortened,
     count_steps,
@@ -109,7 +107,7 @@ class Stage:
         self.memory.line_of = self.coverage.user_line
         self.kept: tuple[Kept, ...] = ()
         self.kept_of_batches: tuple[Kept, ...] = ()
-        self.optimizers, self.carried = Optimizers(self.coverage.user_line), Carried(self.coverage.user_line)
+        self.optimizers, self.resets = Optimizers(self.coverage.user_line), Resets(self.coverage.user_line)
         self.origins = self.clock.origins = Origins(self.coverage.user_line)
 
     def prepare(self) -> None:
@@ -387,7 +385,7 @@ class Stage:
             origin=self.origins.found.said,
             loss_line=self.origins.found.line or self.loss_line,
             untaken=self.optimizers.untaken[0],
-            carried_at=self.carried.line,
+            carried_at=self.resets.line,
             optimizer_line=self.optimizers.untaken[1] or self.optimizers.line_of(self.clock.optimizer, self.clock.last_rate),
             learning_rate=self.clock.learning_rate,
             rested=self.clock.rested,

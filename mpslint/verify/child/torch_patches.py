@@ -22,7 +22,7 @@ from torch.utils.data import default_collate
 
 from mpslint.core.knowledge import platform_data
 from mpslint.verify.child.clock import Clock, steps
-from mpslint.verify.child.no_cuda import give_accelerator
+from mpslint.verify.child.device import give_accelerator
 
 Report = Callable[[str, str, str], None]
 

@@ -10,18 +10,18 @@ import pytest
 torch = pytest.importorskip("torch")
 from torch import nn  # noqa: E402
 
-from mpslint.verify.child.carried import Carried  # noqa: E402
+from mpslint.verify.child.nonfinite import Resets  # noqa: E402
 
 Loop = Callable[[], None]
 
 
 @pytest.fixture
-def carried() -> Iterator[Carried]:
+def resets() -> Iterator[Resets]:
     """Watch the optimizers of this process, and no longer than a test."""
     hooks = importlib.import_module("torch.optim.optimizer")
     before = dict(hooks._global_optimizer_pre_hooks), dict(hooks._global_optimizer_post_hooks)
     torch.manual_seed(0)
-    yield Carried(lambda: "train.py:7")
+    yield Resets(lambda: "train.py:7")
     for table, kept in zip((hooks._global_optimizer_pre_hooks, hooks._global_optimizer_post_hooks), before, strict=True):
         table.clear()
         table.update(kept)
@@ -191,14 +191,14 @@ SOUND: dict[str, Loop] = {
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_gradients_that_add_up_are_seen(carried: Carried, name: str) -> None:
+def test_gradients_that_add_up_are_seen(resets: Resets, name: str) -> None:
     """The line of the step is named where a gradient holds those of the steps before."""
     WRONG[name]()
-    assert carried.line == "train.py:7"
+    assert resets.line == "train.py:7"
 
 
 @pytest.mark.parametrize("name", SOUND)
-def test_gradients_that_are_reset_are_not(carried: Carried, name: str) -> None:
+def test_gradients_that_are_reset_are_not(resets: Resets, name: str) -> None:
     """However the code resets them."""
     SOUND[name]()
-    assert carried.line == ""
+    assert resets.line == ""
