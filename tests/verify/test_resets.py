@@ -202,3 +202,16 @@ def test_gradients_that_are_reset_are_not(resets: Resets, name: str) -> None:
     """However the code resets them."""
     SOUND[name]()
     assert resets.line == ""
+
+
+def test_nothing_is_kept_of_tensors_without_values(resets: Resets) -> None:
+    """They stand for the Mac's, and a copy of a gradient would count as memory of the run."""
+    from mpslint.verify.child.standin import StandIn
+
+    with StandIn("meta"):
+        model = nn.Linear(6, 8).to("mps")
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        for _ in range(3):
+            model(torch.ones(4, 6, device="mps")).sum().backward()
+            optimizer.step()
+    assert not resets._followed

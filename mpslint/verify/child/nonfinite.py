@@ -128,12 +128,13 @@ class Resets:
             self.line = self.line or (self.user_line() if followed.carried >= FEWEST else "")
 
     def _after(self, optimizer: torch.optim.Optimizer, *_: Any) -> None:
-        if optimizer not in self._followed:
-            weights = [weight for group in optimizer.param_groups for weight in group["params"] if _is_plain(weight.grad)]
-            if not weights:
-                return
-            self._followed[optimizer] = _Weight(max(weights, key=torch.Tensor.numel))
-        self._followed[optimizer].stepped()
+        with torch._C.DisableTorchFunction():  # a stand-in for MPS says of itself that it has values
+            if optimizer not in self._followed:
+                weights = [weight for group in optimizer.param_groups for weight in group["params"] if _is_plain(weight.grad)]
+                if not weights:
+                    return
+                self._followed[optimizer] = _Weight(max(weights, key=torch.Tensor.numel))
+            self._followed[optimizer].stepped()
 
 
 class _Weight:
