@@ -21,7 +21,6 @@ from typing import Any
 os.environ.setdefault("KINETO_LOG_LEVEL", "5")
 
 import torch
-from torch._subclasses.fake_tensor import FakeTensorMode, unset_fake_temporarily
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.profiler import ProfilerActivity, profile
 
@@ -184,16 +183,15 @@ def predicted_module(point: Point) -> int:
     assert point.module is not None
     memory = LiveMemory()
     watch = Watch(memory, GraphCache(frozenset()))
-    watch.device = "cpu"
-    with FakeTensorMode(allow_non_fake_inputs=True), torch.backends.mkldnn.flags(enabled=point.module is Net):
+    with torch.device("meta"):
         model = point.module()
-        for tensor in (*model.parameters(), *model.buffers()):
-            memory.see(tensor, "weight")
-        step = module_step(model, point.inputs, "cpu", lambda tensor: memory.see(tensor, "batch"))
-        for _ in range(2):
-            memory.peak = memory.live
-            with watch:
-                step()
+    for tensor in (*model.parameters(), *model.buffers()):
+        memory.see(tensor, "weight")
+    step = module_step(model, point.inputs, "meta", lambda tensor: memory.see(tensor, "batch"))
+    for _ in range(2):
+        memory.peak = memory.live
+        with watch:
+            step()
     return memory.peak
 
 
@@ -206,8 +204,7 @@ def module_step(model: Module, inputs: tuple[int, ...], device: str, seen: Calla
         batch = torch.ones(inputs, dtype=kind, device=device)
         seen(batch)
         model(batch).backward()
-        with unset_fake_temporarily():
-            optimizer.step()
+        optimizer.step()
         optimizer.zero_grad()
 
     return step

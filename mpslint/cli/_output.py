@@ -30,7 +30,7 @@ def show(report: CheckReport, output_format: str | None, output: str | None, sta
     elif name == TEXT and statistics:
         print_statistics(terminal(), report.files)
     elif name == TEXT:
-        print_report(terminal(), report.files, report.quiet, report.paths)
+        print_report(terminal(), report.files, report.quiet, report.paths, is_unfit=report.is_unfit)
     else:
         _print(without_old_commands(name, render(name, report)))
     if output_format is None and not statistics and is_in_actions():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import time
 from collections.abc import Sequence
@@ -188,26 +189,27 @@ def _check_once(asked: Asked, options: Options, paths: Sequence[str]) -> int:
         from mpslint.cli._baseline import without_known
 
         report = without_known(asked.baseline, report, options)
-    show(report, asked.output_format, asked.output, asked.statistics)
+    known = _what_fits(files, options)
+    is_unfit = any(is_too_big for _, is_too_big in known)
+    show(replace(report, is_unfit=is_unfit), asked.output_format, asked.output, asked.statistics)
     print_problems(report.files)
     if asked.output_format in (None, "text") and not (asked.quiet or asked.statistics or asked.output):
-        _print_what_fits(files, options)
+        for line, _ in known:
+            terminal().wrapped(line)
     if asked.verbose:
         _print_verbose(files, options, time.monotonic() - start)
-    return exit_code(report.files, asked.fail_on)
+    code = exit_code(report.files, asked.fail_on)
+    return max(code, int(is_unfit and asked.fail_on != "never"))
 
 
-def _print_what_fits(files: list[FoundFile], options: Options) -> None:
-    """Print which micro-batches fit, of the files for which that was worked out before."""
-    try:
-        has_results = (user_caches() / "mpslint" / "results").is_dir()
-    except OSError:
-        return
-    if has_results:
-        from mpslint.verify.known import known_fits
+def _what_fits(files: list[FoundFile], options: Options) -> list[tuple[str, bool]]:
+    """Return which micro-batches fit, of the files for which that was worked out before, one line each, and whether theirs is too big."""
+    with contextlib.suppress(OSError):
+        if (user_caches() / "mpslint" / "results").is_dir():
+            from mpslint.verify.cache import known_fits
 
-        for line in known_fits([found.path for found in files if found.is_named], options):
-            terminal().wrapped(line)
+            return known_fits([found.path for found in files if found.is_named], options)
+    return []
 
 
 def _print_verbose(files: list[FoundFile], options: Options, seconds: float) -> None:

@@ -29,7 +29,7 @@ from mpslint.source.temporary import remove_leftovers
 from mpslint.source.writer import FileChange, write_files
 
 if TYPE_CHECKING:
-    from mpslint.verify.known import KnownEstimate
+    from mpslint.verify.cache import KnownEstimate
 
 
 @click.command(short_help="Rewrite to the safe equivalent.")
@@ -170,8 +170,8 @@ def _written(done: Sequence[tuple[FoundFile, Fixed]], backup: bool) -> str:
 
 def _fitted(found: FoundFile, options: Options, unsafe: bool) -> KnownEstimate | None:
     """Return what is estimated of a file, with the largest batch that its Mac takes; None, saying why, where nobody can tell."""
-    from mpslint.verify.asked import AskedFiles
     from mpslint.verify.files import estimate_file
+    from mpslint.verify.start import AskedFiles
 
     try:
         known = estimate_file(found, AskedFiles((found.path,), options, unsafe=unsafe)).known

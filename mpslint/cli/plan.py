@@ -68,9 +68,9 @@ def _estimate(values: dict[str, Any], output_format: str, words: tuple[str, ...]
     from mpslint.report.console import console
     from mpslint.report.forecast import print_forecast
     from mpslint.verify import work
-    from mpslint.verify.asked import AskedFiles, files
     from mpslint.verify.files import estimate_file
     from mpslint.verify.record import to_data
+    from mpslint.verify.start import AskedFiles, files
     from mpslint.verify.text import print_estimate
 
     if not work.has_torch():

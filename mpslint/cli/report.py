@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from mpslint.diagnose.issue_report import PlacedFinding
     from mpslint.estimate.chips import Chip
     from mpslint.report.measurement import Predicted
-    from mpslint.verify.measured_run import MeasuredRun
+    from mpslint.verify.last import MeasuredRun
 
 _TAIL_LINES, _TAIL_CHARACTERS, _READ_CHARACTERS = 60, 6_000, 40_000
 _SOURCES = (".py", ".pyw", ".sh", ".bash", ".zsh", ".yaml", ".yml", ".toml", ".env")
@@ -97,7 +97,7 @@ def _measured() -> str:
     from mpslint.doctor.machine import examine_machine, gpu_cores
     from mpslint.estimate.chips import chip_of
     from mpslint.report.measurement import measurement
-    from mpslint.verify.measured_run import last_run
+    from mpslint.verify.last import last_run
 
     run = last_run()
     if run is None or run.device != "mps":
@@ -114,9 +114,9 @@ def _predicted(run: MeasuredRun, chip: Chip | None) -> Predicted:
     from mpslint.estimate.timing import step_time
     from mpslint.report.measurement import Predicted
     from mpslint.source.files import FoundFile
-    from mpslint.verify.asked import AskedFiles
     from mpslint.verify.files import estimate_file
     from mpslint.verify.last import emulated_memory
+    from mpslint.verify.start import AskedFiles
 
     memory = emulated_memory(run.script)
     try:

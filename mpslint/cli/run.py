@@ -100,7 +100,7 @@ def _tell_the_end(ended: CommandEnd, watcher: Watcher, script: Script, words: tu
 def _keep(observed: Observed, script: str) -> None:
     """Keep what a step of the script took on this Mac, for `plan --estimate` and `report --measurement`."""
     from mpslint.verify.calibrations import FILE, keep_run, warm_times
-    from mpslint.verify.measured_run import MeasuredRun, keep, memory_of
+    from mpslint.verify.last import MeasuredRun, keep_watched, memory_of
 
     pairs = itertools.pairwise(observed.steps)
     times = [(later.seconds - earlier.seconds) / (later.number - earlier.number) for earlier, later in pairs]
@@ -110,4 +110,4 @@ def _keep(observed: Observed, script: str) -> None:
     if seconds is not None:
         memory = memory_of([(step.number, step.live, step.driver, step.shapes) for step in observed.steps])
         given = (path, observed.device, observed.torch, observed.steps[-1].number, seconds, memory, observed.dtypes, observed.computed)
-        keep(MeasuredRun(*given))
+        keep_watched(MeasuredRun(*given))

@@ -69,8 +69,8 @@ def command(**values: Any) -> None:
     if runs_code and not _may_run(named, allowed=values["yes"]):
         raise UsageError("nothing was run; --plan gives a preview that runs none of the code")
     from mpslint.report.console import console
-    from mpslint.verify.asked import AskedFiles
     from mpslint.verify.command import Request, carry_out
+    from mpslint.verify.start import AskedFiles
 
     session = options_of({**values, "paths": named})
     asked = AskedFiles(named, dataclasses.replace(session, started=words), values["run"], values["unsafe"])

@@ -18,7 +18,7 @@ from mpslint.doctor.machine import ThisMachine
 from mpslint.estimate.chips import Chip
 from mpslint.estimate.step import Operators, StepWork
 from mpslint.estimate.timing import StepTime
-from mpslint.verify.measured_run import MeasuredRun, MemoryAt
+from mpslint.verify.last import MeasuredRun, MemoryAt
 
 MIB = 2**20
 HEAD = f"""\

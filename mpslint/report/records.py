@@ -33,6 +33,8 @@ class CheckReport:
     """One line a finding, in the format for people."""
     paths: Sequence[str] = ()
     """The files and folders that were asked for."""
+    is_unfit: bool = False
+    """Whether a batch is known not to fit the Mac."""
 
 
 @record(frozen=True, slots=True)

@@ -19,7 +19,9 @@ SHOWN_PATHS = 3
 Causes = Sequence[tuple[ShownFinding, tuple[ShownFinding, ...]]]
 
 
-def print_report(out: Terminal, files: Sequence[FileView], quiet: bool = False, paths: Sequence[str] = ()) -> None:
+def print_report(
+    out: Terminal, files: Sequence[FileView], quiet: bool = False, paths: Sequence[str] = (), *, is_unfit: bool = False
+) -> None:
     """Print every finding, then what was not read, then the summary, for the files and folders that were asked for.
 
     Files that train come first, and in a file what is worst; what goes wrong on every machine comes in a block of its own at the end.
@@ -50,7 +52,7 @@ def print_report(out: Terminal, files: Sequence[FileView], quiet: bool = False, 
         for place, reason in file.unread:
             out.line((place_in(file.path, place), "bold"), f" not read: {reason}")
     print_unjudged(out, () if quiet else files)
-    print_summary(out, files, paths, "" if quiet else _versions(judged), with_command=not is_alone)
+    print_summary(out, files, paths, "" if quiet else _versions(judged), with_command=not is_alone, is_unfit=is_unfit)
 
 
 def _versions(judged: Sequence[Sequence[Said]]) -> str:
@@ -101,7 +103,15 @@ def print_findings(out: Terminal, file: FileView, causes: Causes, reasons: set[s
         was_short = is_short
 
 
-def print_summary(out: Terminal, files: Sequence[FileView], paths: Sequence[str] = (), target: str = "", with_command: bool = True) -> None:
+def print_summary(
+    out: Terminal,
+    files: Sequence[FileView],
+    paths: Sequence[str] = (),
+    target: str = "",
+    with_command: bool = True,
+    *,
+    is_unfit: bool = False,
+) -> None:
     """Print the counts, for which Mac and versions, and how many findings have a safe, an unsafe or no fix, with the command."""
     found_in = [file for file in files if file.findings]
     findings = [finding for file in found_in for finding in file.findings]
@@ -118,7 +128,7 @@ def print_summary(out: Terminal, files: Sequence[FileView], paths: Sequence[str]
     if not findings:
         if read:
             partial = sum(1 for file in files if file.unread)  # what is in the rest may decide over all of the file
-            wrong = "No findings" if partial else "Nothing wrong for MPS"
+            wrong = "No findings" if partial or is_unfit else "Nothing wrong for MPS"
             said = "Nothing of the severity asked for" if hidden else wrong
             lost += f"; {counted(partial, 'file')} read only in part" if partial else ""
             colour = "" if lost or hidden else "green"

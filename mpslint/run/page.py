@@ -10,10 +10,8 @@ from mpslint import __version__
 from mpslint.core.inert import html_text
 from mpslint.run.events import Observed
 from mpslint.run.watcher import limit_of
-from mpslint.verify.chart import AxisUnit, Line, Mark, unit_for
-from mpslint.verify.figure import figure, scrolled
-from mpslint.verify.page import page
-from mpslint.verify.page_reading import badge
+from mpslint.verify.chart import AxisUnit, Line, Mark, figure, scrolled, unit_for
+from mpslint.verify.page import badge, page
 
 MOST_POINTS = 1_000
 """Points of a curve; of a longer run the highest of each stretch is drawn."""

@@ -1,20 +1,30 @@
-"""Results that need not be worked out again: kept by the job and the versions in force, in the user's cache folder."""
+"""Results that need not be worked out again, in the user's cache folder: of jobs, and what was estimated of a file until it changes."""
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
 import json
+import os
 import re
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mpslint import __version__
-from mpslint.core.finding import ReadError
-from mpslint.core.knowledge import rules_folder
-from mpslint.core.outside import parse_json, read_text
+from mpslint.core.finding import MpslintError, ReadError
+from mpslint.core.knowledge import platform_data, rules_folder
+from mpslint.core.outside import parse_json, read_file, read_text
 from mpslint.core.own_folder import OwnFolder, user_caches
+from mpslint.estimate.step import StepWork
+from mpslint.source.files import FoundFile
+from mpslint.verify.outcome import Estimate
+from mpslint.verify.record import from_data, to_data
+
+if TYPE_CHECKING:
+    from mpslint.session.session import Options
+
 
 KEPT = 200
 
@@ -60,7 +70,7 @@ class ResultsCache:
 
 def name_of(*parts: str) -> str:
     """Return the name of the file that keeps a result: by what it was asked for, and all that it depends on besides, in short."""
-    from mpslint.verify.child.installed import versions  # check, which only reads results, does without
+    from mpslint.verify.platform import versions  # check, which only reads results, does without
 
     text = "\n".join([*parts, __version__, str(versions("torch", "transformers", "accelerate", "peft", "numpy")), _knowledge()])
     return f"{hashlib.sha256(text.encode()).hexdigest()[:32]}.json"
@@ -82,3 +92,83 @@ def configuration_here(name: str) -> list[str]:
     commit = hub_cache() / f"models--{name.replace('/', '--')}" / "refs" / "main"
     paths = [Path(name) / "config.json", *([] if Path(name).is_absolute() else [commit])]
     return [read_text(path) for path in paths if path.is_file()]
+
+
+@dataclass(frozen=True, slots=True)
+class KnownEstimate:
+    """What was estimated of the run of a file."""
+
+    largest: int
+    """The largest micro-batch of the run, as it's rewritten, that fits its Mac; 0 where none does."""
+    fits: str
+    """The sentence on what fits."""
+    run: str
+    """Which run of the file it is."""
+    estimates: tuple[Estimate, ...]
+    """Of the run as it's written and, where that is another run, as it's rewritten."""
+    work: StepWork | None = None
+    """The work of a step, where times were asked for."""
+    assumptions: tuple[str, ...] = ()
+    is_too_big: bool = False
+    """Whether the micro-batch that the code has doesn't fit."""
+    spec: str = ""
+    """The digest of what its plan says; '' where its own code ran."""
+    files: tuple[tuple[str, str], ...] = ()
+    """The files of the run, each with the digest of what it held."""
+
+    @property
+    def said(self) -> str:
+        """What fits, and first that the code's own doesn't."""
+        return f"the micro-batch of {self.estimates[0].batch} doesn't fit; {self.fits}" if self.is_too_big else self.fits
+
+
+def keep_estimate(found: FoundFile, session: Options, estimate: KnownEstimate) -> None:
+    """Keep what was estimated for a file."""
+    from mpslint.session.units import files_of_runs
+
+    if not session.started:
+        of_run = [os.path.abspath(one.path) for one in files_of_runs([replace(found, is_named=True)], session)]
+        kept = replace(estimate, files=tuple((path, _digest(path)) for path in of_run))
+        ResultsCache.here().write(_name(found, session), to_data(kept))
+
+
+def known_estimate(found: FoundFile, session: Options) -> KnownEstimate | None:
+    """Return what was kept of a file as it is now, for the same Mac and options; None where there is nothing."""
+    data = ResultsCache.here().read(_name(found, session)) if not session.started else None
+    try:
+        kept = from_data(KnownEstimate, data)
+        return kept if all(_digest(path) == digest for path, digest in kept.files) else None
+    except (MpslintError, ValueError):
+        return None
+
+
+def known_fits(paths: Sequence[str], session: Options) -> list[tuple[str, bool]]:
+    """Return which micro-batches fit, of those of some files of which it's known, one line each, and whether the code's own is too big."""
+    cache = ResultsCache.here()
+    known = ((path, known_estimate(FoundFile(path), session)) for path in paths if cache.has(_prefix(path)))
+    return [(f"{path}: {one.said}", one.is_too_big) for path, one in known if one is not None]
+
+
+def _prefix(path: str) -> str:
+    return f"fits-{hashlib.sha256(os.path.abspath(path).encode('utf-8', 'surrogatepass')).hexdigest()[:16]}-"
+
+
+def _name(found: FoundFile, session: Options) -> str:
+    """Return the name of the file that keeps it: by the file, the Mac and all that findings depend on."""
+    from mpslint.session.cache_key import FileKeys  # what asks whether anything is kept loads none of these
+    from mpslint.session.session import configuration_for
+    from mpslint.session.targeting import base_target
+    from mpslint.target.target import with_mac
+
+    target = base_target(found.path)
+    for versions in (configuration_for(found.path, session).target, session.target):
+        target = with_mac(target, versions.get("memory", ""))
+    memory = target.memory_gib or int(platform_data("assumptions")["memory_gb"])
+    others = {name: text for name, text in session.target.items() if name not in ("memory", "chip")}
+    path = os.path.abspath(found.path)
+    key = FileKeys(replace(session, target=others, largest_batch=None)).of(FoundFile(path))
+    return f"{_prefix(path)}{hashlib.sha256(f'{memory} {key} {path}'.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}.json"
+
+
+def _digest(path: str) -> str:
+    return hashlib.sha256(read_file(path)).hexdigest()

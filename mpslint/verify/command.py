@@ -12,8 +12,6 @@ from rich.console import Console
 
 from mpslint.core.finding import ReadError
 from mpslint.source.writer import write_whole
-from mpslint.verify.asked import AskedFiles, files
-from mpslint.verify.export import as_csv, as_json
 from mpslint.verify.files import verify_file
 from mpslint.verify.job import HORIZON, Backend
 from mpslint.verify.last import keep
@@ -21,8 +19,9 @@ from mpslint.verify.own_code import verify_code
 from mpslint.verify.page import as_page
 from mpslint.verify.process import ChildLimits
 from mpslint.verify.progress import Live
-from mpslint.verify.report import VerifyReport
+from mpslint.verify.report import VerifyReport, as_csv, as_json
 from mpslint.verify.script import ScriptOptions
+from mpslint.verify.start import AskedFiles, files
 from mpslint.verify.text import print_report
 
 SCRIPT_STEPS = 20

@@ -6,9 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from mpslint.core.knowledge import platform_data
 from mpslint.target.macs import MemoryLimits
-from mpslint.verify.outcome import Backing, Check, Retained, RunResult, StepRecord
+from mpslint.verify.outcome import Backing, Check, Retained, RunResult, StepRecord, size
 from mpslint.verify.platform import is_at_least
-from mpslint.verify.sizes import size
 from mpslint.verify.spec import VerifiedMac
 from mpslint.verify.trend import FLOOR, SHARE, TELLS, judge
 

@@ -12,8 +12,7 @@ from mpslint.verify.job import STANDING
 from mpslint.verify.outcome import Estimate, Fit, RunResult
 from mpslint.verify.platform import heap_rules, limits_of
 from mpslint.verify.script import ScriptOptions
-from mpslint.verify.shapes import train_shapes, worst_shape
-from mpslint.verify.spec import RunSpec, VerifiedMac
+from mpslint.verify.spec import RunSpec, VerifiedMac, train_shapes, worst_shape
 from mpslint.verify.verify import result_of, run_steps, work_steps
 
 SHOWN = 20

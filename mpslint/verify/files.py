@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 import time
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from mpslint.core.finding import ReadError
+from mpslint.core.knowledge import platform_data
 from mpslint.estimate.chips import ChipAndMemory
 from mpslint.estimate.forecast import Forecast, forecast
 from mpslint.estimate.here import with_here
 from mpslint.estimate.step import StepWork
+from mpslint.facts.values import Context
 from mpslint.rewrite.apply import Fixed
 from mpslint.session.view import ShownFinding
 from mpslint.source.files import FoundFile as FoundFile
-from mpslint.verify.asked import REWRITTEN, WRITTEN, AskedFiles, read_file_within
+from mpslint.verify.cache import KnownEstimate, keep_estimate, known_estimate
 from mpslint.verify.calibrations import here_of
 from mpslint.verify.estimate import estimate_spec, work_of
 from mpslint.verify.from_plan import PlannedRun
-from mpslint.verify.known import KnownEstimate, keep_estimate, known_estimate
 from mpslint.verify.outcome import Estimate, Verdict
-from mpslint.verify.own_waits import own_waits
 from mpslint.verify.plan_source import PlanSource
 from mpslint.verify.platform import machine_of
 from mpslint.verify.process import at_once
@@ -29,6 +30,7 @@ from mpslint.verify.reading import FileReading, TrainingRun, choose, reading_of,
 from mpslint.verify.report import VerifyReport
 from mpslint.verify.script import ScriptOptions
 from mpslint.verify.spec import VerifiedMac
+from mpslint.verify.start import REWRITTEN, WRITTEN, AskedFiles, read_file_within
 from mpslint.verify.text import fit_on, what_fits
 from mpslint.verify.verdict import decide
 from mpslint.verify.verify import verify_specs
@@ -102,7 +104,8 @@ def known_of(
 ) -> KnownEstimate:
     """Return an estimate as it's kept, with the sentence that all say of it."""
     largest = fit_on(estimates[-1], machine.memory_gb).largest_batch
-    return KnownEstimate(largest, what_fits(estimates, machine), run, tuple(estimates), work, tuple(assumptions))
+    is_too_big = fit_on(estimates[0], machine.memory_gb).status == "too big"
+    return KnownEstimate(largest, what_fits(estimates, machine), run, tuple(estimates), work, tuple(assumptions), is_too_big)
 
 
 def keep(found: FoundFile, asked: AskedFiles, known: KnownEstimate) -> None:
@@ -175,3 +178,29 @@ def _explained(report: VerifyReport, before: PlannedRun | str, after: PlannedRun
             verdict = decide(name, checks) if checks else Verdict(name, "not run", one)
             verdicts.insert(0 if name == WRITTEN else len(verdicts), replace(verdict, reason=one))
     return replace(report, verdicts=tuple(verdicts))
+
+
+def own_waits(run: TrainingRun, accumulation: int) -> float:
+    """Return the waits of an optimizer step: those written beside `backward()` in the loop, or in a method that a Trainer calls each batch.
+
+    What stands under a test of its own (`if step % 100 == 0`) is done now and then, and not counted.
+    """
+    table = platform_data("step_time")["written"]
+    calls = run.evidence.facts.calls
+    steps = {_place(call.context) for call in calls if call.method in table["steps"] and call.context.all_loops}
+    found: dict[tuple[int, ...], set[int]] = defaultdict(set)
+    for call in calls:
+        place = _place(call.context)
+        if call.method in table["waits"] and (place in steps or _is_called_each_batch(call.context, table["methods"])):
+            found[place].add(id(call.node))
+    return float(max(map(len, found.values()), default=0) * accumulation)  # two loops of a file are two runs
+
+
+def _is_called_each_batch(context: Context, methods: Sequence[str]) -> bool:
+    names = [getattr(function, "name", "") for function in context.functions[-1:]]
+    return any(name in methods for name in names) and not context.loops and not context.guards
+
+
+def _place(context: Context) -> tuple[int, ...]:
+    """Return what a statement stands in: calls of functions, loops, and tests."""
+    return tuple(map(id, (*context.functions, *context.loops, *(guard.test for guard in context.guards))))

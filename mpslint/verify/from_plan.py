@@ -16,8 +16,7 @@ from mpslint.settings.evidence import Evidence
 from mpslint.settings.plan import TrainingPlan
 from mpslint.settings.stacked import stacking_call
 from mpslint.verify.plan_source import NeedsCodeError, PlanSource
-from mpslint.verify.shapes import has_targets
-from mpslint.verify.spec import AskedBy, Evaluation, Lengths, Padding, Precision, RunSpec, Shapes, Task, WeightsType
+from mpslint.verify.spec import AskedBy, Evaluation, Lengths, Padding, Precision, RunSpec, Shapes, Task, WeightsType, has_targets
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,7 @@ from typing import Any
 from mpslint.core.finding import ReadError
 from mpslint.core.knowledge import platform_data
 from mpslint.verify.platform import precision_outcome
-from mpslint.verify.shapes import Shape, samples, shape_of
-from mpslint.verify.spec import Evaluation, RunSpec, VerifiedMac
+from mpslint.verify.spec import Evaluation, RunSpec, Shape, VerifiedMac, samples, shape_of
 
 HALF = {"fp16": "torch.float16", "bf16": "torch.bfloat16"}
 MOST_EVALUATED = 400

@@ -1,23 +1,24 @@
-"""The memory of the last verify, kept for `mpslint report`: which runs there were, and what they needed."""
+"""The last verify and the last run that `mpslint run` watched on this Mac, kept for `mpslint report`: numbers only."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mpslint.core.finding import UsageError
 from mpslint.diagnose.issue_report import RunMemory
 from mpslint.verify.cache import ResultsCache
 from mpslint.verify.driver_memory import range_on_a_mac
-from mpslint.verify.measured_run import MemoryAt, shown
+from mpslint.verify.outcome import size
 from mpslint.verify.record import from_data, to_data
-from mpslint.verify.sizes import size
 
 if TYPE_CHECKING:
     from mpslint.verify.outcome import RunResult
     from mpslint.verify.report import VerifyReport
+
 
 NAME = "last-verify"
 
@@ -67,3 +68,63 @@ def _kept() -> list[_Kept]:
         return [from_data(_Kept, row) for row in ResultsCache.here().read(NAME) or ()]
     except (UsageError, TypeError):
         return []
+
+
+WATCHED = "last-run"
+SHOWN = (1, 2, 5)
+"""Steps whose memory is kept: these, ten times these, and so on."""
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryAt:
+    """Memory at the end of a step, in bytes, and how many batch shapes there were until then; -1 where that isn't known."""
+
+    step: int
+    live: int
+    driver: int
+    shapes: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredRun:
+    """What was measured: seconds of each warm step's median and tenths, memory by step, and in what it was computed."""
+
+    script: str
+    """Its absolute path, which isn't printed: it finds what is predicted for the same script."""
+    device: str
+    torch: str
+    steps: int
+    seconds: tuple[float, float, float]
+    """The median of a warm step, and its 10th and 90th percentile."""
+    memory: tuple[MemoryAt, ...]
+    dtypes: tuple[str, ...] = ()
+    """Of the parameters that are trained."""
+    computed: Mapping[str, int] = field(default_factory=dict)
+    """Layers by the dtype that they compute in."""
+
+
+def shown(last: int) -> set[int]:
+    """Return the steps of a run whose memory is kept: 1, 2, 5, 10, ... and the last."""
+    decades = itertools.takewhile(lambda scale: scale <= last, (10**power for power in itertools.count()))
+    return {first * scale for scale in decades for first in SHOWN if first * scale <= last} | {last}
+
+
+def keep_watched(run: MeasuredRun) -> None:
+    """Keep a run in place of the one before; a folder that can't be written to is no reason to stop."""
+    ResultsCache.here().write(WATCHED, to_data(run))
+
+
+def last_run() -> MeasuredRun | None:
+    """Return the run that was watched last; None where there is none."""
+    data: Any = ResultsCache.here().read(WATCHED)
+    try:
+        return from_data(MeasuredRun, data) if data is not None else None
+    except (ValueError, LookupError, TypeError):
+        return None
+
+
+def memory_of(steps: Sequence[tuple[int, int | None, int | None, int | None]]) -> tuple[MemoryAt, ...]:
+    """Return the memory that is kept of steps given as number, live bytes, driver bytes and shapes so far."""
+    wanted = shown(steps[-1][0]) if steps else set()
+    given = [(number, *(-1 if one is None else one for one in rest)) for number, *rest in steps if number in wanted]
+    return tuple(MemoryAt(*row) for row in given if row[1] >= 0 or row[2] >= 0)

@@ -130,6 +130,8 @@ class RunResult:
     troubles: tuple[Trouble, ...] = ()
     kept: tuple[Kept, ...] = ()
     """What stays alive from step to step, by the line that makes it."""
+    kept_of_batches: tuple[Kept, ...] = ()
+    """The same of the batches of an evaluation."""
     changes: tuple[str, ...] = ()
     """What was changed to shorten the run."""
     notes: tuple[str, ...] = ()
@@ -142,6 +144,8 @@ class RunResult:
     """Whether a Mac is known to raise the exception that ended an emulated run."""
     stopped: str = ""
     """What ended the run before it had shown enough, when it was neither an exception nor its own end."""
+    ran: int = 0
+    """Optimizer steps that really ran; the others were played from their recordings."""
     versions: Mapping[str, str] = field(default_factory=dict)
     seconds: float = 0.0
     weights_dtype: str = ""
@@ -156,6 +160,8 @@ class RunResult:
     """Where that operation is, else where the first loss was differentiated that was not finite."""
     untaken: str = ""
     """Which weights get gradients that no optimizer takes, in words."""
+    carried_at: str = ""
+    """Where an optimizer steps whose gradients are never reset."""
     optimizer_line: str = ""
     """Where that optimizer was made which looks like theirs, else that of the run."""
     learning_rate: float = -1.0
@@ -221,3 +227,16 @@ class Estimate:
 def worst(statuses: Sequence[Status]) -> Status:
     """Return the worst of some statuses; nothing at all was not run."""
     return min(statuses, key=lambda status: RANK[status], default="not run")
+
+
+def size(count: float) -> str:
+    """Return bytes as people read them."""
+    for unit, name in ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB")):
+        if abs(count) >= unit:
+            return f"{count / unit:.1f} {name}"
+    return f"{count:.0f} B"
+
+
+def peak_of(run: RunResult) -> str:
+    """Return the peak of a run's longest samples in words; of a run that ended before it showed them all, what it came to by then."""
+    return "not known" if run.largest_peak < 0 else f"{'at least ' if run.out_of_memory else ''}{size(run.largest_peak)}"

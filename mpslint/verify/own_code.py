@@ -16,11 +16,10 @@ from pathlib import Path
 from mpslint.core.finding import ReadError
 from mpslint.session.view import ShownFinding
 from mpslint.source.files import FoundFile
-from mpslint.verify.asked import REWRITTEN, WRITTEN, AskedFiles, read_files_within
 from mpslint.verify.assumed import decided_by_lengths, with_other_lengths
+from mpslint.verify.cache import KnownEstimate
 from mpslint.verify.estimate import estimate_of_code, macs_asked, work_of_code
 from mpslint.verify.files import as_it_fits, keep, known_of
-from mpslint.verify.known import KnownEstimate
 from mpslint.verify.outcome import Verdict
 from mpslint.verify.platform import machine_of
 from mpslint.verify.process import stopping_runs
@@ -28,7 +27,7 @@ from mpslint.verify.reading import FileReading, TrainingRun, choose, reading_of,
 from mpslint.verify.report import VerifyReport
 from mpslint.verify.script import ScriptOptions, verify_script
 from mpslint.verify.spec import VerifiedMac
-from mpslint.verify.start import Start, start_of
+from mpslint.verify.start import REWRITTEN, WRITTEN, AskedFiles, Start, read_files_within, start_of
 from mpslint.verify.verdict import decide
 from mpslint.verify.work import Progress
 
@@ -79,7 +78,10 @@ def _asked(runs: Sequence[TrainingRun], machine: VerifiedMac) -> tuple[int, ...]
 
 
 def _estimated(done: Sequence[VerifyReport], reading: FileReading, machine: VerifiedMac) -> KnownEstimate | None:
-    """Return what runs show of the micro-batches that fit; None where one of them doesn't."""
+    """Return what runs show of the micro-batches that fit; None where one of them doesn't, or what isn't of a step decides."""
+    checks = [check for report in done for verdict in report.verdicts for check in verdict.checks]
+    if any(check.name in ("live memory", "evaluation") and check.status != "pass" for check in checks):
+        return None
     runs = [run for report in done for run in report.runs if run.backend == "emulated"]
     if len(runs) < len(done) or any(not run.fits for run in runs):
         return None

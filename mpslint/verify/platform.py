@@ -3,8 +3,10 @@ memory."""
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from mpslint.core.behaviours import Behaviour, behaviour_in
@@ -134,3 +136,15 @@ def machine_of(target: Target) -> tuple[VerifiedMac, list[str]]:
     origin = target.describe(("torch", "transformers", "accelerate"))
     machine = VerifiedMac(versions["torch"], memory, versions["transformers"], versions["accelerate"], versions["macos"], origin)
     return machine, said
+
+
+PACKAGES = ("torch", "transformers", "accelerate", "lightning")
+
+
+def versions(*names: str) -> dict[str, str]:
+    """Return the installed versions of some packages, of those that a run rests on where none are named."""
+    found = {}
+    for name in names or PACKAGES:
+        with contextlib.suppress(PackageNotFoundError):
+            found[name] = version(name)
+    return found

@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 
 from mpslint.core.inert import inert
-from mpslint.verify.sizes import size
+from mpslint.verify.outcome import size
 
 SECONDS_IN_SILENCE = 5.0
 """A part of the work that takes longer is spoken of."""

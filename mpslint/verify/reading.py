@@ -92,7 +92,8 @@ def spec_of(run: TrainingRun, name: str) -> PlannedRun:
 def reading_of(fixed: Fixed, runs: Sequence[TrainingRun], index: int, assumptions: Iterable[str], fits: str = "") -> FileReading:
     """Return what a file says, as a report shows it; of a file without a run that can be read, too."""
     document = fixed.before.document
-    count = f"; run {index + 1} of {len(runs)} (--plan N takes another)" if len(runs) > 1 else ""
+    others = sum(run.plan.kind in PREFERRED[:2] for run in runs) > 1  # an Accelerator and arguments are parts of a run
+    count = f"; run {index + 1} of {len(runs)} (--plan N takes another)" if others else ""
     return FileReading(
         f"{runs[index].title}{count}" if runs else "its own code",
         target_line(fixed.before.target, document),

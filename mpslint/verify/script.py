@@ -17,10 +17,8 @@ from mpslint.core.finding import UsageError
 from mpslint.core.inert import inert
 from mpslint.core.knowledge import platform_data
 from mpslint.core.scratch import scratch_folder
-from mpslint.verify.confinement import tools
-from mpslint.verify.confinement.beside import Beside, look_beside
-from mpslint.verify.confinement.choice import confinement
-from mpslint.verify.confinement.room import Room, data_sets, environment_in, lend_data_sets, named_by
+from mpslint.verify.confinement.choice import confinement, readable
+from mpslint.verify.confinement.room import Beside, Room, data_sets, environment_in, lend_data_sets, look_beside, named_by
 from mpslint.verify.job import Backend, Device, HowRun, Job, ScriptRun
 from mpslint.verify.outcome import Check, RunResult, with_fits
 from mpslint.verify.process import ChildLimits
@@ -83,7 +81,8 @@ def verify_script(path: Path, options: ScriptOptions, progress: Progress | None 
             return measured
     report = _verify_once(path, options, progress)
     open_checks = [check for one in report.verdicts if one.status == "inconclusive" for check in one.checks if check.status == one.status]
-    if options.plays and any(check.name in MORE_STEPS_TELL for check in open_checks):  # one that fails fails whatever else is seen
+    tells = (check.name in MORE_STEPS_TELL and check.step is None for check in open_checks)  # growth that is known needs no more of them
+    if options.plays and any(tells):  # a run that fails fails whatever else is seen
         longer = replace(options, steps=options.steps * EXTENDED)
         return replace(_verify_once(path, longer, progress), seconds=report.seconds)
     return report
@@ -215,7 +214,7 @@ def _explained(answer: Answer, place: Workplace, room: Room, options: ScriptOpti
         return Answer(problem=why, kind="expected", ended=answer.ended)
     if said.startswith(REFUSED):
         return answer
-    granted = (room.folder, *tools.readable(room))
+    granted = (room.folder, *readable(room))
     for text in ABSOLUTE.findall(said):
         path = Path(text)
         if path.exists() and not any(path.is_relative_to(one) for one in granted):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from statistics import median
 
 from rich.console import Console
@@ -13,11 +13,10 @@ from rich.text import Text
 from mpslint.estimate.chips import macs_of
 from mpslint.estimate.forecast import forecast
 from mpslint.estimate.words import duration
-from mpslint.verify.answer import answer
 from mpslint.verify.driver_memory import range_on_a_mac
-from mpslint.verify.outcome import Check, Estimate, Fit, RunResult, StepRecord, Verdict
+from mpslint.verify.outcome import Check, Estimate, Fit, RunResult, StepRecord, Verdict, peak_of, size
+from mpslint.verify.reading import PREDICTED
 from mpslint.verify.report import VerifyReport
-from mpslint.verify.sizes import peak_of, size
 from mpslint.verify.spec import VerifiedMac
 
 INDENT = 16
@@ -233,3 +232,51 @@ def estimate_table(estimate: Estimate) -> Table:
         status = "its tensors fit" if fit.bound in ("at most ", "not known") and fit.status != "too big" else fit.status
         table.add_row(f"{fit.memory_gb} GB", size(fit.recommended), status, fit.batches)
     return table
+
+
+LONGEST = 160
+"""Letters of a reason that still read as a part of a sentence."""
+
+
+def answer(report: VerifyReport) -> str:
+    """Return the sentence; '' for a report without verdicts."""
+    runs = {run.name: run for run in reversed(report.runs)}
+    parts = [f"{verdict.name} it {_became(verdict, runs, report.machine.memory_gb)}" for verdict in report.verdicts]
+    return "; ".join(parts) + "." if parts else ""
+
+
+def _became(verdict: Verdict, runs: Mapping[str, RunResult], memory_gb: int) -> str:
+    """Return what became of one run."""
+    run = runs.get(verdict.name)
+    if verdict.status == "not run" or run is None:
+        return f"was not run: {_short(verdict.reason)}"
+    if verdict.status == "pass":
+        peak = f" and needs {size(run.largest_peak)} at its peak, which fits a {memory_gb} GB Mac" if run.largest_peak > 0 else ""
+        return f"trains{peak}"
+    if verdict.status == "inconclusive":
+        return f"can't be judged: {_named(next(check for check in verdict.checks if check.status == verdict.status))}"
+    check = next(check for check in verdict.checks if check.status == "fail")
+    told = next((item.value for item in check.evidence if item.label == PREDICTED), "")
+    if run.out_of_memory and (check.step == run.out_of_memory or check.name == "starts"):
+        where = f"runs out of memory at step {run.out_of_memory} on a {memory_gb} GB Mac"
+    elif check.name == "starts":
+        where = f"stops with {_short(check.reason)}"
+    else:
+        where = f"fails: {_named(check)}"
+    place = told or check.line
+    return f"{where} ({place})" if place and place not in where else where
+
+
+def _named(check: Check) -> str:
+    """Return the reason of a check; of live memory with what it is about."""
+    return f"{'live memory ' if check.name == 'live memory' else ''}{_short(check.reason)}"
+
+
+def _short(reason: str) -> str:
+    """Return a reason without what explains it further, where it is long: its first sentence, or as many words as are read at once."""
+    reason = reason.strip()
+    for end in (". ", "; ", ": "):
+        first = reason.partition(end)[0]
+        if len(reason) > LONGEST >= len(first) > LONGEST // 3 and first.count("`") % 2 == 0:
+            reason = first
+    return reason.removesuffix(".") if len(reason) <= LONGEST else f"{reason[:LONGEST].rpartition(' ')[0].rstrip(':;,')} ..."

@@ -27,12 +27,17 @@ def alone(run: RunResult, emulated: RunResult | None = None) -> Check:
     if run.moved is False and run.learning_rate == 0 and emulated is not None and emulated.learning_rate > 0:
         return Check("values", "not run", f"the learning rate is still 0 in {steps} on the CPU, and isn't later", evidence)
     if run.moved is False:
+        has_gradients = any(record.gradient_norm for record in run.steps)
         why = "is 0" if run.learning_rate == 0 else "is too small, or nothing is trained"
-        return Check("values", "fail", f"no weight changes its value: the learning rate {why}", evidence, line=run.optimizer_line)
+        why = f"the learning rate {why}" if has_gradients or run.learning_rate == 0 else "no weight of the optimizer has a gradient"
+        return Check("values", "fail", f"no weight changes its value: {why}", evidence, line=run.optimizer_line)
     if run.rested >= RESTS:
         start = sum(record.what == "train" for record in run.steps) - run.rested + 1
         said = f"the learning rate is 0 from step {start} on, and the optimizer changes no weight any more"
         return Check("values", "fail", said, evidence, line=run.optimizer_line)
+    if run.carried_at:
+        said = "the gradients aren't reset: each step takes those of all steps before it, too. Call zero_grad() before the backward pass"
+        return Check("values", "fail", said, evidence, line=run.carried_at)
     if not losses:
         return Check("values", "not run", f"no loss was seen; the run was ended {run.stopped}" if run.stopped else "no loss was seen")
     if _diverges(losses):

@@ -10,9 +10,8 @@ from itertools import pairwise
 from mpslint.core.knowledge import platform_data
 from mpslint.target.macs import MemoryLimits
 from mpslint.verify.driver_memory import check_driver
-from mpslint.verify.outcome import RANK, Backing, Check, Kept, RunResult, Status, StepRecord, Verdict, worst
+from mpslint.verify.outcome import RANK, Backing, Check, Kept, RunResult, Status, StepRecord, Verdict, peak_of, size, worst
 from mpslint.verify.platform import limits_of, precision_outcome
-from mpslint.verify.sizes import peak_of, size
 from mpslint.verify.spec import RunSpec, VerifiedMac
 from mpslint.verify.trend import FLOOR, SHARE, TELLS, judge
 
@@ -40,7 +39,7 @@ def check_run(result: RunResult, machine: VerifiedMac, spec: RunSpec | None, hor
     bounds = limits_of(machine)
     trained = [record for record in result.steps if record.what == "train"]
     if result.out_of_memory > 1:
-        yield Check("starts", "pass", f"{_steps(len(trained))} {_did(result)} before memory runs out")
+        yield Check("starts", "pass", f"{_took(result, trained, horizon)} before memory runs out")
     elif result.failure:
         yield Check("starts", "fail", result.failure, line=result.failure_line)
     elif result.stopped:
@@ -53,19 +52,23 @@ def check_run(result: RunResult, machine: VerifiedMac, spec: RunSpec | None, hor
         yield Check("device", "inconclusive", f"{steps}, but nothing of the run is on MPS: it trains on the CPU, on a Mac too")
         return
     else:
-        yield Check("starts", "pass", f"{len(trained)} optimizer steps {_did(result)} without an exception")
+        yield Check("starts", "pass", f"{_took(result, trained, horizon)} without an exception")
     yield from _operators(result)
     if spec is not None:
         yield from _settings(result, spec, machine)
+    growing = 0
     if len(trained) >= 2 and trained[0].live >= 0:
-        yield _live(trained, horizon, result, bounds)
+        live = _live(trained, horizon, result, bounds)
+        growing = len(trained) if live.status != "pass" else 0
+        yield live
     if trained and trained[-1].driver >= 0:
-        yield from check_driver(trained[: max(horizon, 1)], _by_step(result, horizon), bounds, machine, horizon)
+        for check in check_driver(trained[: max(horizon, 1)], _by_step(result, horizon), bounds, machine, horizon):
+            yield _so_far(check, growing)
     if trained and trained[0].new_graph_keys >= 0:
         yield _graphs(trained, result, machine, horizon)
     yield from _evaluation(result, trained, bounds)
     if result.largest_peak >= 0:
-        yield _fits(result, bounds)
+        yield _so_far(_fits(result, bounds), growing)
     if result.untaken:
         what = "hand them to one, or freeze them with requires_grad_(False) if that is meant"
         yield Check("optimizer", "inconclusive", f"{result.untaken}: {what}", line=result.optimizer_line)
@@ -81,8 +84,12 @@ def _steps(count: int) -> str:
     return f"{count or 'no'} optimizer step{'' if count == 1 else 's'}"
 
 
-def _did(result: RunResult) -> str:
-    return "emulated" if result.backend == "emulated" else f"run on {result.backend}"
+def _took(result: RunResult, trained: Sequence[StepRecord], horizon: int) -> str:
+    """Return how many steps ran, and how many more were played, up to the end of the run."""
+    ran = min(result.ran or len(trained), len(trained))
+    did = f"{_steps(ran)} {'emulated' if result.backend == 'emulated' else f'run on {result.backend}'}"
+    played = min(len(trained), horizon or ran) - ran
+    return f"{did}, and {played} more played from their recordings," if played > 0 else did
 
 
 def _operators(result: RunResult) -> Iterator[Check]:
@@ -222,6 +229,11 @@ def _slows(new: Sequence[float]) -> bool:
     return sum(new[-quarter:]) <= sum(new[quarter : 2 * quarter]) / 2
 
 
+def _so_far(check: Check, growing: int) -> Check:
+    """Return a check of memory; one that passes in `growing` steps, from step to step of which something more is kept, answers nothing."""
+    return replace(check, status="not run", reason=f"in {growing} steps {check.reason}") if growing and check.status == "pass" else check
+
+
 def _fits(result: RunResult, bounds: MemoryLimits) -> Check:
     peak = result.largest_peak
     parts = result.composition.parts if result.composition is not None else {}
@@ -251,15 +263,19 @@ def _evaluation(result: RunResult, trained: Sequence[StepRecord], bounds: Memory
     whole = bounds.memory_gb * 2**30 - bounds.reserve
     name = "evaluation" if top.what == "evaluate" else "generation"
     if top.peak > bounds.recommended and plain <= bounds.recommended:
-        yield Check(name, "fail", f"{name} needs {size(top.peak)} at its peak, training {size(plain)}: {_why(top)}", evidence, top.step)
+        said = f"{name} needs {size(top.peak)} at its peak, training {size(plain)}{_why(top, result.kept_of_batches)}"
+        yield Check(name, "fail", said, evidence, top.step, _keeper(result.kept_of_batches))
     elif need > whole:
-        yield Check(name, "fail", f"{name} collects {size(top.host)} in memory beside {size(top.peak)}: {_why(top)}", evidence, top.step)
+        said = f"{name} collects {size(top.host)} in memory beside {size(top.peak)}{_why(top, ())}"
+        yield Check(name, "fail", said, evidence, top.step)
     else:
         yield Check(name, "pass", f"{name} peaks at {size(top.peak)}", evidence)
 
 
-def _why(record: StepRecord) -> str:
-    return "the logits of every batch are kept" if record.what == "evaluate" else "the generation limit is too long for its batch"
+def _why(record: StepRecord, kept: Sequence[Kept]) -> str:
+    if kept and kept[0].holder:
+        return f",{_keeps(kept)}"
+    return ": the logits of every batch are kept" if record.what == "evaluate" else ": the generation limit is too long for its batch"
 
 
 def _sure(result: RunResult) -> Iterator[Check]:

@@ -23,8 +23,7 @@ from mpslint.verify.process import at_once
 from mpslint.verify.record import from_data, to_json
 from mpslint.verify.report import VerifyReport
 from mpslint.verify.script import ScriptOptions, run_own
-from mpslint.verify.shapes import Shape, quantiles, train_shapes, worst_shape
-from mpslint.verify.spec import RunSpec
+from mpslint.verify.spec import RunSpec, Shape, quantiles, train_shapes, worst_shape
 from mpslint.verify.verdict import check_run, decide
 from mpslint.verify.work import Progress
 

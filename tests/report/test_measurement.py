@@ -17,9 +17,7 @@ from mpslint.estimate.chips import chip_of
 from mpslint.estimate.step import Operators, StepWork
 from mpslint.estimate.timing import step_time
 from mpslint.report.measurement import Predicted, measurement
-from mpslint.verify.last import emulated_memory
-from mpslint.verify.last import keep as keep_verify
-from mpslint.verify.measured_run import MeasuredRun, MemoryAt, keep, last_run, memory_of
+from mpslint.verify.last import MeasuredRun, MemoryAt, emulated_memory, keep, keep_watched, last_run, memory_of
 from mpslint.verify.outcome import RunResult, StepRecord
 from mpslint.verify.report import VerifyReport
 from mpslint.verify.spec import VerifiedMac
@@ -140,9 +138,9 @@ def test_a_run_is_kept_and_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     code, output, errors = asked()
     assert (code, output, errors.count("\n")) == (3, "", 1)
     assert "mpslint run" in errors
-    keep(replace(RUN, device="cuda"))
+    keep_watched(replace(RUN, device="cuda"))
     assert asked()[0] == 3
-    keep(RUN)
+    keep_watched(RUN)
     assert last_run() == RUN
     code, output, errors = asked()
     assert (code, yaml.safe_load(output)["reality"][0]["live"]) == (0, 800.0)
@@ -155,7 +153,7 @@ def test_the_last_verify_of_the_same_file_is_beside_it(tmp_path: Path, monkeypat
     monkeypatch.setenv("MPSLINT_CACHE_DIR", str(tmp_path))
     monkeypatch.chdir(tmp_path)
     steps = tuple(StepRecord(number, live=number * MIB, driver=9 * MIB) for number in range(1, 13))
-    keep_verify([VerifyReport("train.py", VerifiedMac(), (RunResult("as written", "emulated", steps),))])
+    keep([VerifyReport("train.py", VerifiedMac(), (RunResult("as written", "emulated", steps),))])
     assert [one.step for one in emulated_memory(str(tmp_path / "train.py"))] == [1, 2, 5, 10, 12]
     assert emulated_memory(str(tmp_path / "other.py")) == ()
 

@@ -8,8 +8,7 @@ from typing import Any
 from mpslint.core.checkpoints import configuration_of
 from mpslint.verify.outcome import RunResult
 from mpslint.verify.script import ScriptOptions
-from mpslint.verify.shapes import worst_shape
-from mpslint.verify.spec import Lengths, RunSpec, VerifiedMac
+from mpslint.verify.spec import Lengths, RunSpec, VerifiedMac, worst_shape
 from mpslint.verify.verify import result_of
 
 MAC = VerifiedMac("2.13", 16, "5.24", "1.15", "26")

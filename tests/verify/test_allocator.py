@@ -7,8 +7,7 @@ import random
 
 import pytest
 
-from mpslint.verify.child.late_allocator import LateAllocator
-from mpslint.verify.emulator.allocator import AllocatorModel, OutOfMemoryError
+from mpslint.verify.emulator.allocator import AllocatorModel, LateAllocator, OutOfMemoryError
 from mpslint.verify.emulator.pools import Block
 from mpslint.verify.platform import heap_rules, rules_on
 from mpslint.verify.spec import VerifiedMac

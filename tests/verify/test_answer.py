@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from mpslint.verify.answer import answer
 from mpslint.verify.outcome import Check, RunResult
 from mpslint.verify.report import VerifyReport
 from mpslint.verify.spec import VerifiedMac
+from mpslint.verify.text import answer
 from mpslint.verify.verdict import decide
 
 TWICE = (

@@ -7,8 +7,7 @@ import re
 
 import pytest
 
-from mpslint.verify.chart import LEFT, RIGHT, WIDTH, Line, Mark, chart, ticks, unit_for
-from mpslint.verify.figure import figure
+from mpslint.verify.chart import LEFT, RIGHT, WIDTH, Line, Mark, chart, figure, ticks, unit_for
 
 GB = 2.0**30
 

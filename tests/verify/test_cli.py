@@ -132,7 +132,7 @@ def test_the_parent_never_imports_torch(tmp_path: Path) -> None:
         "from pathlib import Path\n"
         "from mpslint.report.console import console\n"
         "from mpslint.verify.command import Request, carry_out\n"
-        "from mpslint.verify.asked import AskedFiles\n"
+        "from mpslint.verify.start import AskedFiles\n"
         f"asked = AskedFiles(({str(planned(tmp_path))!r},))\n"
         "carry_out(Request(asked, is_planned=True, steps=2, backend='emulated'), console())\n"
         "import mpslint.run.monitor\n"

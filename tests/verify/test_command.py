@@ -12,11 +12,11 @@ from mpslint.estimate.forecast import Forecast
 from mpslint.estimate.step import Operators, StepWork
 from mpslint.session.session import Options as Session
 from mpslint.verify import verify
-from mpslint.verify.asked import AskedFiles, files
 from mpslint.verify.calibrations import FILE, MeasuredSteps, keep_steps
 from mpslint.verify.files import estimate_file
 from mpslint.verify.outcome import Composition, Fit, RunResult, StepRecord
 from mpslint.verify.record import to_data
+from mpslint.verify.start import AskedFiles, files
 from mpslint.verify.work import Answer
 
 TRAIN = """from transformers import AutoModelForCausalLM, Trainer, TrainingArguments

@@ -80,7 +80,7 @@ def test_played_equals_live(tmp_path: Path, options: dict[str, str], version: st
 
     assert shown(played) == shown(live)
     assert len(shown(played, 1000)) == 200
-    assert sum(" ran and " in note for note in played.notes) == 1
+    assert played.ran < 30
 
 
 @pytest.mark.parametrize("version", ["2.13", "2.15"])
@@ -128,5 +128,5 @@ def test_shapes_that_never_come_again_fail(tmp_path: Path) -> None:
 def test_larger_batches_that_come_late_are_played(tmp_path: Path) -> None:
     """The first 80 batches are 200 times smaller than the rest."""
     found = checks(tmp_path, "[16] * 320 + [3200] * 880", width=4096, memory=8)
-    assert (found["fits"].status, found["starts"].reason[:3]) == ("fail", "80 "), found
+    assert (found["fits"].status, found["driver memory"].step) == ("fail", 81), found
     assert "memory runs out at step 81:" in found["driver memory"].reason

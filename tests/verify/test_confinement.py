@@ -21,10 +21,8 @@ from typing import Any
 import pytest
 
 from mpslint.verify.confinement import choice
-from mpslint.verify.confinement.beside import look_beside
-from mpslint.verify.confinement.choice import Confinement
-from mpslint.verify.confinement.room import Room, environment_in
-from mpslint.verify.confinement.tools import sandbox_exec
+from mpslint.verify.confinement.choice import Confinement, sandbox_exec
+from mpslint.verify.confinement.room import Room, environment_in, look_beside
 from mpslint.verify.process import ChildLimits, run
 from mpslint.verify.workplace import beside, make_copy
 from tests.verify import links

@@ -75,13 +75,22 @@ def test_all_say_the_same_number_of_a_run_that_ends_in_memory(tmp_path: Path) ->
 
 
 def test_a_batch_that_does_not_fit_and_is_not_split_fails(tmp_path: Path) -> None:
-    """12 x 1024 tokens are too few for the rule that splits batches, and too many for 8 GB: never "Nothing to fix"."""
+    """12 x 1024 tokens are too few for the rule that splits batches, and too many for 8 GB: never "Nothing to fix".
+
+    Nor does check say that nothing is wrong once that is known.
+    """
     path = tmp_path / "train.py"
     path.write_text(SCRIPT.format(batch=12))
-    fix = call("fix", path, "--fit", "--isolated", "--torch", "2.15", "--memory", "8GB", "--select", "MPS201")
+    asked = ("--isolated", "--torch", "2.15", "--memory", "8GB", "--select", "MPS201")
+    assert "Nothing wrong" in call("check", path, *asked).stdout
+    fix = call("fix", path, "--fit", *asked)
     assert fix.exit_code == 1
     assert re.search(r"the micro-batch of 12 doesn't fit, and no fix splits it: train on \d+ at a time", fix.stderr)
     assert "Nothing to fix" not in fix.stdout
+    check = call("check", path, *asked)
+    assert check.exit_code == 1
+    assert "the micro-batch of 12 doesn't fit; largest micro-batch on a 8 GB Mac" in check.stdout
+    assert "Nothing wrong" not in check.stdout
 
 
 LOOP = """\

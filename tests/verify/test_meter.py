@@ -12,8 +12,7 @@ from mpslint.verify.emulator.memory import LiveMemory
 from mpslint.verify.emulator.meter import Meter
 from mpslint.verify.emulator.watch import Watch
 from mpslint.verify.estimate import work_of
-from mpslint.verify.shapes import quantiles
-from mpslint.verify.spec import Lengths, RunSpec, VerifiedMac
+from mpslint.verify.spec import Lengths, RunSpec, VerifiedMac, quantiles
 
 
 def metered(run: object) -> Meter:

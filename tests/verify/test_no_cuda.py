@@ -35,7 +35,7 @@ assert torch.cuda.is_available() and torch.cuda.device_count() == 2 and torch.di
 ASKED = """\
 import os
 
-from mpslint.verify.child.no_cuda import leave_cuda_out
+from mpslint.verify.child.device import leave_cuda_out
 
 leave_cuda_out()
 os.environ.update(CUDA_VISIBLE_DEVICES="0", PYTORCH_NVML_BASED_CUDA_CHECK="1")

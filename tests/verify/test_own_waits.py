@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from mpslint.session.session import Options, check_file, files_of
-from mpslint.verify.own_waits import own_waits
+from mpslint.verify.files import own_waits
 from mpslint.verify.reading import runs_of
 
 LOOP = """import torch

@@ -70,7 +70,7 @@ def test_special_cases_are_gated_by_version() -> None:
 def test_every_check_of_the_tables_exists() -> None:
     """The predicates that the cases name are coded."""
     pytest.importorskip("torch")
-    from mpslint.verify.emulator.cases import PREDICATES
+    from mpslint.verify.emulator.operators import PREDICATES
 
     assert {case["check"] for case in platform_data("operators")["cases"]} <= set(PREDICATES)
 

@@ -21,12 +21,11 @@ from mpslint.verify.emulator.keys import graph_cache
 from mpslint.verify.emulator.memory import LiveMemory
 from mpslint.verify.emulator.pools import Block
 from mpslint.verify.emulator.watch import Watch
-from mpslint.verify.export import as_csv
 from mpslint.verify.last import driver_words
 from mpslint.verify.outcome import RunResult, StepRecord
 from mpslint.verify.page import as_page
 from mpslint.verify.platform import heap_rules
-from mpslint.verify.report import VerifyReport, to_export
+from mpslint.verify.report import VerifyReport, as_csv, to_export
 from mpslint.verify.script import ScriptOptions
 from mpslint.verify.spec import Lengths, RunSpec, VerifiedMac
 from mpslint.verify.verdict import check_run

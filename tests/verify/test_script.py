@@ -108,7 +108,7 @@ def test_a_plain_loop_runs_emulated_and_on_the_cpu(tmp_path: Path) -> None:
     assert [run.backend for run in report.runs] == ["emulated", "cpu"]
     assert [len(run.steps) for run in report.runs] == [200, 20]
     assert all(record.loss is not None for record in report.runs[1].steps)
-    assert "20 optimizer steps ran and 180 were played from their recordings" in report.runs[0].notes
+    assert "20 optimizer steps emulated, and 180 more played from their recordings, without an exception" in reasons(report)
 
 
 def test_an_epoch_that_is_played_on_is_not_called_cut(tmp_path: Path) -> None:
@@ -148,7 +148,34 @@ def test_lightning_is_shortened(tmp_path: Path) -> None:
 
     assert report.status == "pass", reasons(report)
     assert "Trainer(max_steps=20)" in report.runs[0].changes
-    assert "20 optimizer steps ran and 180 were played from their recordings" in report.runs[0].notes
+    assert "20 optimizer steps emulated, and 180 more played from their recordings, without an exception" in reasons(report)
+
+
+def test_what_lightning_keeps_until_an_epoch_ends_grows(tmp_path: Path) -> None:
+    """A validation is reached without an end of the epoch, which would free it; the statement that keeps it is named."""
+    pytest.importorskip("lightning")
+    kept = LIGHTNING.replace("640, 8", "160000, 4096").replace("640)", "160000)").replace("(8, 2)", "(4096, 2)")
+    kept = kept.replace("torch.randn(160000, 4096)", "torch.randn(1, 4096).expand(160000, 4096)").replace(", 16)", ", 512)")
+    kept = kept.replace("        return nn.f", "        self.seen.append(batch[0] * 2)\n        return nn.f", 1)
+    kept = kept.replace("        self.layer =", "        self.seen = []\n        self.layer =")
+    kept = kept.replace("    def configure", "    def on_train_epoch_end(self):\n        self.seen.clear()\n    def configure")
+    report = verify(tmp_path, kept)
+
+    (check,) = (check for check in report.verdicts[0].checks if check.name == "live memory")
+    assert check.status == "fail", reasons(report)
+    assert "`self.seen.append(batch[0] * 2)`" in check.reason
+    assert check.line.endswith(":13")
+    assert "evaluate" in {record.what for record in report.runs[0].steps}
+
+
+def test_losses_are_those_of_the_code(tmp_path: Path) -> None:
+    """Once a gradient isn't finite, the CPU goes on without it to find out why; those losses are nobody's."""
+    report = verify(tmp_path, (Path(__file__).parent / "cases" / "root_of_zero.py").read_text(), "cpu")
+
+    known = [record.loss is not None for record in report.runs[0].steps]
+    assert known[:3] == [True] * 3, reasons(report)
+    assert not any(known[3:])
+    assert len(known) > 3
 
 
 def test_the_sample_with_a_trainer_runs_with_local_model_and_data(tmp_path: Path) -> None:

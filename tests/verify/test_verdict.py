@@ -11,12 +11,10 @@ from mpslint.core.finding import Finding, Fix, Safety, Severity, Span
 from mpslint.session.view import ShownFinding
 from mpslint.source.document import Place
 from mpslint.source.reader import read
-from mpslint.verify.outcome import Check, Composition, RunResult, StepRecord, Trouble, Verdict
-from mpslint.verify.page import as_page
-from mpslint.verify.page_reading import reading_sections
+from mpslint.verify.outcome import Check, Composition, RunResult, StepRecord, Trouble, Verdict, size
+from mpslint.verify.page import as_page, reading_sections
 from mpslint.verify.reading import FileReading, findings_in
 from mpslint.verify.report import VerifyReport
-from mpslint.verify.sizes import size
 from mpslint.verify.spec import Lengths, RunSpec, VerifiedMac
 from mpslint.verify.text import sparkline
 from mpslint.verify.values import alone
@@ -57,6 +55,22 @@ def test_growth_that_fills_nothing_is_not_called_flat() -> None:
     assert {one.status for one in said.values()} == {"pass"}
     assert said[0].reason == "flat over 100 steps"
     assert said[2**15].reason == "grows by 32.0 KiB a step: only 59.4 MiB more over the 2000 steps of the run"
+
+
+def test_memory_that_grows_fits_only_as_far_as_it_was_seen() -> None:
+    """The peak of the steps that ran is no answer for the steps after them."""
+    checks = {check.name: check for check in check_run(run(20, 100 * MB), MACHINE, SPEC, 2000)}
+    assert checks["live memory"].status == "fail"
+    assert {checks[name].status for name in ("driver memory", "fits")} == {"not run"}
+    assert checks["fits"].reason.startswith("in 20 steps the peak of 2.0 GiB fits a 16 GB Mac")
+
+
+def test_steps_that_were_played_are_not_said_to_have_run() -> None:
+    """Those that come after the run's own end, neither."""
+    said = [next(iter(check_run(run(200, ran=20), MACHINE, None, horizon))).reason for horizon in (2000, 50, 20)]
+    assert said[0] == "20 optimizer steps emulated, and 180 more played from their recordings, without an exception"
+    assert "30 more" in said[1]
+    assert said[2] == "20 optimizer steps emulated without an exception"
 
 
 def test_what_comes_after_the_last_step_is_no_fault_of_the_run() -> None:

@@ -10,7 +10,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from mpslint.verify.child.clock import Clock  # noqa: E402
-from mpslint.verify.child.watchdog import BEFORE_MPS, BEFORE_STEPS, Watchdog  # noqa: E402
+from mpslint.verify.child.run_script import BEFORE_MPS, BEFORE_STEPS, Watchdog  # noqa: E402
 from mpslint.verify.emulator.memory import LiveMemory  # noqa: E402
 from mpslint.verify.outcome import StepRecord  # noqa: E402
 

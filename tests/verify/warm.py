@@ -69,8 +69,8 @@ def _warm_up() -> None:
     os.environ.update(OFFLINE)
     import torch
 
+    from mpslint.verify.child.device import leave_cuda_out
     from mpslint.verify.child.dynamo import leave_compiler_out
-    from mpslint.verify.child.no_cuda import leave_cuda_out
 
     torch.set_num_threads(1)
     leave_compiler_out()

@@ -12,5 +12,5 @@ from mpslint.report.text import print_report
 def render(report: CheckReport) -> str:
     """Return every finding with its source, cause and fix, and the summary."""
     stream = io.StringIO()
-    print_report(Terminal(stream), report.files, report.quiet, report.paths)
+    print_report(Terminal(stream), report.files, report.quiet, report.paths, is_unfit=report.is_unfit)
     return stream.getvalue()

@@ -15,9 +15,8 @@ from typing import Any, TextIO
 from mpslint.core.finding import MpslintError
 from mpslint.verify.driver_memory import driver_range
 from mpslint.verify.job import Job, LackError
-from mpslint.verify.outcome import RunResult, StepRecord
+from mpslint.verify.outcome import RunResult, StepRecord, size
 from mpslint.verify.record import from_data, to_data
-from mpslint.verify.sizes import size
 
 STARTED = time.monotonic()
 END = os._exit
@@ -58,8 +57,8 @@ def do(job: Job, channel: Channel) -> Any:
 
     Torch does without its compiler, and without CUDA where the job isn't to measure this machine's GPU.
     """
+    from mpslint.verify.child.device import leave_cuda_out
     from mpslint.verify.child.dynamo import leave_compiler_out
-    from mpslint.verify.child.no_cuda import leave_cuda_out
 
     leave_compiler_out()
     if not (job.backend == "cuda" or job.script is None):

@@ -51,12 +51,14 @@ class StopRun(SystemExit):
 
 @dataclass(frozen=True, slots=True)
 class BatchMark:
-    """What an evaluation holds as a batch begins or the last one ends, and what it came to since the mark before, in bytes."""
+    """What an evaluation holds as a batch begins or the last one ends, what it came to since the mark before, in bytes, and how many
+    buffers had been made."""
 
     live: int
     host: int
     peak: int
     resident: int
+    count: int
 
 
 @dataclass(slots=True)
@@ -111,6 +113,8 @@ class Clock:
     batches: list[BatchMark] = field(default_factory=list)
     ended: int | None = None
     """How many batches the evaluation would have that ended last and isn't written down."""
+    is_within: bool = False
+    """Whether nothing has told of its end: Lightning leaves a loader that it takes no more batches of."""
     whole: int = 0
     """How many batches the evaluation in hand would have, had it not been cut."""
     before_step_1: int = 0
@@ -119,6 +123,8 @@ class Clock:
     """How many buffers had been made by the end of each step."""
     look: Callable[[], None] = lambda: None
     """Looks at what is alive, once enough was seen and while the user's frames still are."""
+    look_at_batches: Callable[[], None] = lambda: None
+    """Looks at what an evaluation keeps of its batches, while the frames of its loop are there."""
     _first: weakref.ref[torch.optim.Optimizer] | None = None
     _others: Counter[int] = field(default_factory=Counter)
     """Steps of each other optimizer since the last one that counted."""
@@ -171,7 +177,7 @@ class Clock:
     def stop_when_enough(self) -> None:
         """End the user's code if it has taken enough steps."""
         if self.taken >= self.most:
-            self.stop(f"after {steps(self.done)}")
+            self.stop(f"after {steps(self.taken)}")
 
     def _counts(self, optimizer: torch.optim.Optimizer) -> bool:
         """Return whether an optimizer's steps are those of the run: the first one's, and the next one's when that is deleted or rests.
@@ -211,7 +217,7 @@ class Clock:
         self.losses.clear()
         self.turns.clear()
         if is_late:
-            self.stop(f"after {steps(self.done)}, for lack of time")
+            self.stop(f"after {steps(self.taken)}, for lack of time")
         is_cut = self.taken - self.epoch >= max(4, -(-self.steps // 2)) if self.conductor is None else self.taken in self.conductor.turns
         if self.cuts_epochs and is_cut:
             self.feed.is_open = False
@@ -255,7 +261,7 @@ class Clock:
     def evaluation_batch(self) -> None:
         """Note what is alive as an evaluation batch begins."""
         if self.memory is not None:
-            self.batches.append(BatchMark(self.memory.live, self.host(), self.memory.peak, resident()))
+            self.batches.append(BatchMark(self.memory.live, self.host(), self.memory.peak, resident(), self.memory.count))
             self.memory.peak = self.memory.live
 
     def evaluated(self, batches: int) -> None:
@@ -278,6 +284,9 @@ class Clock:
 
     def end_evaluation(self) -> None:
         """Write down the evaluation of the code's own loop that ended last, with what was made of its batches since; if there is one."""
+        if self.is_within:
+            self.is_within = False
+            self.evaluation_batch()
         if self.ended is not None:
             self.evaluated(self.ended)
 

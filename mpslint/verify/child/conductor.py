@@ -16,9 +16,8 @@ from mpslint.verify.child.feed import Feed, shapes_text
 from mpslint.verify.emulator.allocator import AllocatorModel, OutOfMemoryError
 from mpslint.verify.emulator.family import Family, Key, Step, structure, telling
 from mpslint.verify.emulator.keys import GraphCache
-from mpslint.verify.emulator.log import EventLog, Numbers, Passage
+from mpslint.verify.emulator.log import Compiled, EventLog, Numbers, Passage, Player, compiled
 from mpslint.verify.emulator.memory import LiveMemory
-from mpslint.verify.emulator.player import Compiled, Player, compiled
 from mpslint.verify.outcome import StepRecord
 
 FIRST = 3

@@ -13,10 +13,9 @@ from mpslint.core.finding import ReadError
 from mpslint.estimate.step import StepWork
 from mpslint.verify.child.clock import Clock
 from mpslint.verify.child.conductor import Conductor
-from mpslint.verify.emulator.breakdown import BACKWARD, OPTIMIZER, WEIGHTS, Birth, classify
 from mpslint.verify.emulator.family import Family
 from mpslint.verify.emulator.log import BIRTH
-from mpslint.verify.emulator.memory import Buffer, LiveMemory
+from mpslint.verify.emulator.memory import BACKWARD, OPTIMIZER, WEIGHTS, Birth, Buffer, LiveMemory, classify
 from mpslint.verify.job import Job
 from mpslint.verify.outcome import Composition, Fit, RunResult
 from mpslint.verify.platform import limits_of

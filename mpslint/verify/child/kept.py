@@ -8,6 +8,7 @@ import re
 import sys
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from inspect import CO_OPTIMIZED
 from traceback import walk_stack, walk_tb
 from types import FrameType, FunctionType, ModuleType
 from typing import Any
@@ -24,6 +25,8 @@ SHARE = 0.25
 """Share of the steps that may still be a start."""
 MOST = 3
 DEPTH = 3
+HELD_BY_FRAME = 3
+"""References to such a copy where only its frame has it, those of who counts them included."""
 
 
 def kept_by_line(memory: LiveMemory, births: Sequence[int], lines: Mapping[str, str]) -> tuple[Kept, ...]:
@@ -37,6 +40,11 @@ def kept_by_line(memory: LiveMemory, births: Sequence[int], lines: Mapping[str, 
     frames = [frame for frame, _ in walk_stack(sys._getframe(1))]
     found = _kept(memory, range(births[first], births[-2]), lines, len(births) - 2 - first, frames)
     return found or tuple(_joined(lines, len(births), frames))[:MOST]
+
+
+def kept_by_batches(memory: LiveMemory, made: range, lines: Mapping[str, str], batches: int) -> tuple[Kept, ...]:
+    """Return what is alive of the buffers `made` in the batches of an evaluation, in the same way."""
+    return _kept(memory, made, lines, batches, [frame for frame, _ in walk_stack(sys._getframe(1))])
 
 
 def kept_at_the_end(memory: LiveMemory, births: Sequence[int], lines: Mapping[str, str], error: BaseException) -> tuple[Kept, ...]:
@@ -55,8 +63,18 @@ def _kept(memory: LiveMemory, made: range, lines: Mapping[str, str], steps: int,
     if steps <= 0 or not sizes:
         return ()
     holder, place = _holder(lines, steps, frames)
+    _let_go(frames)
     found = [Kept(line, size // steps, _source(line, lines), holder, place) for line, size in sizes.most_common(MOST)]
     return tuple(one for one in found if one.bytes_per_step > 0)
+
+
+def _let_go(frames: Iterable[FrameType]) -> None:
+    """Drop the copies of local variables that looking at frames leaves in them, unless the code has them too: they keep what it lets go."""
+    for frame in frames:
+        if frame.f_code.co_flags & CO_OPTIMIZED and sys.version_info < (3, 13):
+            seen = frame.f_locals
+            if sys.getrefcount(seen) <= HELD_BY_FRAME:
+                seen.clear()
 
 
 def _joined(lines: Mapping[str, str], steps: int, frames: Iterable[FrameType]) -> Iterator[Kept]:
@@ -133,6 +151,6 @@ def _statement(name: str, files: Mapping[str, str]) -> tuple[str, str]:
     adds = re.compile(rf"\b{word}\b(\[[^]]*\])?\s*({grows})")
     for file, shown in files.items():
         for number, text in enumerate(linecache.getlines(file), start=1):
-            if adds.search(text):
+            if adds.search(text.partition("#")[0]):
                 return text.strip(), f"{shown}:{number}"
     return "", ""

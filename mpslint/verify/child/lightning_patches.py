@@ -32,7 +32,8 @@ def shorten_lightning(module: ModuleType, clock: Clock, shortened: Shortened, ev
         changed = {**table["lightning"], **({} if is_emulated else table["lightning_on_cpu"])}
         changed["logger"] = _silent_logger(module) if given.get("logger") is not False else False
         changed["max_steps"] = clock.steps + (MOST_SIZED if clock.conductor is not None else 0)
-        changed["limit_train_batches"] = max(4, -(-clock.steps // 2))
+        changed["val_check_interval"] = max(4, -(-clock.steps // 2))  # an epoch that was cut would free what the whole one keeps
+        changed["check_val_every_n_epoch"] = None
         changed |= dict.fromkeys(("limit_val_batches", "limit_test_batches", "limit_predict_batches"), evaluation_batches)
         if callbacks := given.get("callbacks"):
             callbacks = callbacks if isinstance(callbacks, (list, tuple)) else [callbacks]

@@ -22,24 +22,20 @@ from torch.overrides import _get_current_function_mode_stack
 
 from mpslint.core.finding import MpslintError, ReadError
 from mpslint.core.knowledge import platform_data
-from mpslint.verify.child.clock import Clock, StopRun, steps
+from mpslint.verify.child.clock import Clock, StopRun
 from mpslint.verify.child.conductor import AFTER, FEWEST, FIRST, SIZES, Conductor
 from mpslint.verify.child.device import cuda_gauge, mps_gauge
-from mpslint.verify.child.drawn_metrics import Metrics
+from mpslint.verify.child.drawn_data import Metrics
 from mpslint.verify.child.fits import Peaks, answered
-from mpslint.verify.child.imports import AfterImport
-from mpslint.verify.child.installed import versions
-from mpslint.verify.child.kept import kept_at_the_end, kept_by_line
-from mpslint.verify.child.late_allocator import LateAllocator
-from mpslint.verify.child.libraries import library_changes
-from mpslint.verify.child.lstm import lstm_in_one
-from mpslint.verify.child.nonfinite import Origins
+from mpslint.verify.child.kept import kept_at_the_end, kept_by_batches, kept_by_line
+from mpslint.verify.child.libraries import AfterImport, library_changes
+from mpslint.verify.child.nonfinite import Origins, Resets
 from mpslint.verify.child.optimizers import Optimizers
 from mpslint.verify.child.precision import Precision, note_precision
 from mpslint.verify.child.refusals import refusal
 from mpslint.verify.child.sandbox import AskedUser, note_processes
-from mpslint.verify.child.source import ANSWERS, execute, pieces, siblings, texts_of
-from mpslint.verify.child.standin import StandIn, pickle_without_values
+from mpslint.verify.child.source import ANSWERS, check_workers, execute, pieces, siblings, texts_of
+from mpslint.verify.child.standin import StandIn, lstm_in_one, pickle_without_values
 from mpslint.verify.child.torch_patches import (
     Shortened,
     count_steps,
@@ -50,25 +46,26 @@ from mpslint.verify.child.torch_patches import (
     note_checkpoints,
     overwrite_where_swap_fails,
     pretend_mps,
+    say_it_is_a_mac,
     serve_default_device,
     short_loaders,
 )
-from mpslint.verify.child.workers import check_workers
-from mpslint.verify.emulator.allocator import OutOfMemoryError
+from mpslint.verify.emulator.allocator import LateAllocator, OutOfMemoryError
 from mpslint.verify.emulator.autocast import Casts
-from mpslint.verify.emulator.intercept import Interceptor
+from mpslint.verify.emulator.intercept import Interceptor, in_the_words_of_mps, is_raised_on_mps
 from mpslint.verify.emulator.keys import GraphCache, graph_cache
 from mpslint.verify.emulator.memory import LiveMemory
 from mpslint.verify.emulator.meter import Meter
 from mpslint.verify.emulator.operators import Coverage
-from mpslint.verify.emulator.raised import in_the_words_of_mps, is_raised_on_mps
 from mpslint.verify.emulator.watch import Watch
 from mpslint.verify.job import STANDING, Job, Lack, LackError
 from mpslint.verify.outcome import Kept, RunResult, StepRecord
-from mpslint.verify.platform import is_at_least, limits_of
+from mpslint.verify.platform import is_at_least, limits_of, versions
 
 SHARE_OF_TIME, SECONDS_ON_CPU = 0.6, 60.0
 EXIT = os._exit
+FEWEST_MARKS = 2
+"""Marks of an evaluation without which nothing is said to be kept of its batches."""
 
 
 class Stage:
@@ -106,10 +103,11 @@ class Stage:
         self.out_of_memory = 0
         self.started = time.perf_counter()
         self.leave_with = leave
-        self.clock.leave, self.clock.look = self.leave, self.look
+        self.clock.leave, self.clock.look, self.clock.look_at_batches = self.leave, self.look, self.look_at_batches
         self.memory.line_of = self.coverage.user_line
         self.kept: tuple[Kept, ...] = ()
-        self.optimizers = Optimizers(self.coverage.user_line)
+        self.kept_of_batches: tuple[Kept, ...] = ()
+        self.optimizers, self.resets = Optimizers(self.coverage.user_line), Resets(self.coverage.user_line)
         self.origins = self.clock.origins = Origins(self.coverage.user_line)
 
     def prepare(self) -> None:
@@ -133,6 +131,8 @@ class Stage:
             pickle_without_values()
         elif self.script.device == "cpu":
             pretend_mps(lambda: 0, lambda: 0, self.recommended, lambda fraction: None, lambda: None)
+        if self.script.device != "real":
+            say_it_is_a_mac(self.lines)
         if self.script.device == "real":
             self.clock.gauge = mps_gauge() if self.job.backend == "mps" else cuda_gauge()
         else:
@@ -217,8 +217,10 @@ class Stage:
     def note_loss(self, loss: Any) -> None:
         """Keep the value of what backward() is called on."""
         if isinstance(loss, torch.Tensor) and loss.numel() == 1:
-            self.clock.losses.append(float(loss.detach()))
-            if not self.loss_line and not math.isfinite(self.clock.losses[-1]):
+            value = float(loss.detach())
+            if not self.origins.is_tracing:  # then gradients are set to 0, and the losses aren't those of the code
+                self.clock.losses.append(value)
+            if not self.loss_line and not math.isfinite(value):
                 self.loss_line = self.coverage.user_line()
             self.origins.of_loss(loss)
 
@@ -276,6 +278,13 @@ class Stage:
         if self.is_emulated and not self.kept:
             with torch._C.DisableTorchFunction():
                 self.kept = kept_by_line(self.memory, self.clock.births, self.lines)
+
+    def look_at_batches(self) -> None:
+        """Find what an evaluation keeps of its batches."""
+        marks = self.clock.batches
+        if self.is_emulated and len(marks) > FEWEST_MARKS and not self.kept_of_batches:
+            with torch._C.DisableTorchFunction():
+                self.kept_of_batches = kept_by_batches(self.memory, range(marks[0].count, marks[-1].count), self.lines, len(marks) - 1)
 
     def leave(self) -> None:
         """End the process at once, with what was seen."""
@@ -359,6 +368,7 @@ class Stage:
             shapes=len({record.shapes for record in self.clock.records if record.what == "train" and record.shapes}),
             troubles=tuple(self.coverage.troubles.values()),
             kept=self.kept,
+            kept_of_batches=self.kept_of_batches,
             changes=tuple(self.shortened.changes),
             notes=tuple(self.notes()),
             uncertain=tuple(uncertain),
@@ -367,6 +377,7 @@ class Stage:
             is_raised_on_mps=self.is_raised_on_mps,
             out_of_memory=self.out_of_memory,
             stopped=self.stopped,
+            ran=self.clock.taken,
             versions=versions(),
             seconds=seconds,
             moved=self.clock.moved,
@@ -374,6 +385,7 @@ class Stage:
             origin=self.origins.found.said,
             loss_line=self.origins.found.line or self.loss_line,
             untaken=self.optimizers.untaken[0],
+            carried_at=self.resets.line,
             optimizer_line=self.optimizers.untaken[1] or self.optimizers.line_of(self.clock.optimizer, self.clock.last_rate),
             learning_rate=self.clock.learning_rate,
             rested=self.clock.rested,
@@ -391,13 +403,11 @@ class Stage:
     def notes(self) -> Iterator[str]:
         """Yield what the reader should know about how the run was done."""
         yield from [f"the run was ended {self.clock.stopped}"] if self.clock.stopped else []
-        conductor = self.clock.conductor
-        if conductor is not None and self.clock.done > self.clock.taken:
-            played = steps(self.clock.done - self.clock.taken)
-            yield f"{steps(self.clock.taken)} ran and {played.partition(' ')[0]} were played from their recordings"
         is_asked = self.job.memory_sizes and self.peaks is None and not (self.failure or self.stopped)
         if self.is_emulated and (self.script.lacks_rows or is_asked):
-            why = self.script.lacks_rows or "what a step needs doesn't follow from the rows of the batches of one loader"
+            has_loader = self.clock.conductor is not None and self.clock.conductor.each
+            open_one = "memory doesn't follow from the rows of a batch" if has_loader else "batches don't come from one DataLoader"
+            why = self.script.lacks_rows or open_one
             yield f"which micro-batches fit isn't known: {why}"
         if self.started_processes:
             yield f"processes that the code starts itself ({self.started_processes[0]}) are not followed"

@@ -9,7 +9,8 @@ import importlib
 import inspect
 import io
 import platform
-from collections.abc import Callable, Iterator
+import sys
+from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,8 +20,9 @@ from torch.nn.parameter import is_lazy
 from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 from torch.utils.data import default_collate
 
+from mpslint.core.knowledge import platform_data
 from mpslint.verify.child.clock import Clock, steps
-from mpslint.verify.child.no_cuda import give_accelerator
+from mpslint.verify.child.device import give_accelerator
 
 Report = Callable[[str, str, str], None]
 
@@ -78,6 +80,16 @@ def pretend_mps(
     stream = torch.Stream(device="cpu")  # since torch 2.15 each step of an optimizer asks it whether it is capturing a graph
     accelerator.current_stream = lambda *args, **kwargs: stream
     allow_fused()
+
+
+def say_it_is_a_mac(files: Container[str]) -> None:
+    """Have the functions of `platform` answer as on a Mac where they are called in some files; libraries go on as their builds here do."""
+
+    def answering(name: str, original: Callable[[], str], said: str) -> None:
+        setattr(platform, name, lambda: said if sys._getframe(1).f_code.co_filename in files else original())
+
+    for name, said in platform_data("shortened")["mac"].items():
+        answering(name, getattr(platform, name), said)
 
 
 @dataclass
@@ -243,7 +255,7 @@ def short_loaders(clock: Clock, shortened: Shortened, evaluation_batches: int, c
         init(self, **given, **more)
 
     def short_iter(self: Any) -> Iterator[Any]:
-        start = clock.done
+        start, first = clock.done, clock.taken
         clock.end_evaluation()
         if getattr(self, "asked_workers", 0):
             check(self)
@@ -251,25 +263,35 @@ def short_loaders(clock: Clock, shortened: Shortened, evaluation_batches: int, c
             clock.stop_when_enough()
             clock.epoch, clock.feed.is_open = clock.taken, True
             is_plain = self.collate_fn is default_collate and self.batch_size not in (None, 1)
-            yield from clock.feed.give(self, functools.partial(iterate, self), is_plain=is_plain)
+            for batch in clock.feed.give(self, functools.partial(iterate, self), is_plain=is_plain):
+                clock.end_evaluation()
+                yield batch
             if not clock.feed.is_open:
-                done, whole = clock.done - start, 0
+                done, whole = max(clock.done - start, clock.taken - first), 0
                 with contextlib.suppress(TypeError, NotImplementedError):  # not every data set knows
                     whole = len(self)
                 longer = f"an epoch of {whole} batches drawn out to {steps(done)}"
                 shortened.note(longer if 0 < whole < done else f"an epoch cut to {steps(done)}")
             return
-        for number, batch in enumerate(iterate(self)):
-            if number >= evaluation_batches:
-                shortened.note(f"evaluation cut to {evaluation_batches} batches")
-                break
-            clock.evaluation_batch()
-            yield batch
-        clock.evaluation_batch()
-        if clock.done and not clock.is_evaluating:
-            clock.ended = length_of(self)
-            if not clock.feed.given:  # nothing says when such a loop goes on training
-                clock.end_evaluation()
+        is_own = clock.done > 0 and not clock.is_evaluating
+        number = 0
+        try:
+            for batch in iterate(self):
+                if number >= evaluation_batches:
+                    shortened.note(f"evaluation cut to {evaluation_batches} batches")
+                    break
+                number += 1
+                clock.evaluation_batch()
+                clock.ended, clock.is_within = (length_of(self), True) if is_own else (None, False)
+                yield batch
+        finally:
+            if clock.is_within or not is_own:
+                clock.evaluation_batch()
+            if clock.is_within:
+                clock.is_within, clock.ended = False, number if number < evaluation_batches else clock.ended
+                clock.look_at_batches()
+                if not clock.feed.given:  # nothing says when such a loop goes on training
+                    clock.end_evaluation()
 
     loader.__init__ = short_init
     loader.__iter__ = short_iter

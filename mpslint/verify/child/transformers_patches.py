@@ -17,9 +17,8 @@ from mpslint.core.finding import ReadError
 from mpslint.core.knowledge import platform_data
 from mpslint.verify.child.clock import Clock
 from mpslint.verify.child.conductor import MOST_SIZED
-from mpslint.verify.child.installed import versions
 from mpslint.verify.child.torch_patches import Report, Shortened, length_of
-from mpslint.verify.platform import is_at_least
+from mpslint.verify.platform import is_at_least, versions
 
 LONGEST_GENERATION = 4096
 NO_CONFIGURATION = (

@@ -8,15 +8,15 @@ import os
 import platform
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
 from mpslint.core.knowledge import platform_data
 from mpslint.core.scratch import scratch_folder
-from mpslint.verify.confinement import enter, probe, seccomp, tools
-from mpslint.verify.confinement.room import Room, environment_in
+from mpslint.verify.confinement import enter, probe, seccomp
+from mpslint.verify.confinement.room import Room, downloads, environment_in, python_folders
 
 OLDEST_LANDLOCK = 3
 """Before this version of its interface (Linux 6.2) Landlock lets files be cut short that may not be written."""
@@ -53,15 +53,15 @@ class Confinement:
         ours = [Path(enter.__file__), bounds, *files]
         inner = [sys.executable, "-I", "-S", str(enter.__file__), str(bounds), *command]
         if self.tool == "bubblewrap":
-            return [*tools.bubblewrap(_path_of(self.tool), room, ours, folder), *inner]
+            return [*bubblewrap(_path_of(self.tool), room, ours, folder), *inner]
         if self.tool == "sandbox-exec":
-            return [*tools.sandbox_exec(_path_of(self.tool), room, ours), *inner]
+            return [*sandbox_exec(_path_of(self.tool), room, ours), *inner]
         return [*([_path_of(self.tool), *platform_data("confinement")["unshare"]] if self.tool else []), *inner]
 
     def _bounds(self, room: Room, files: Sequence[Path]) -> dict[str, object]:
         table = platform_data("confinement")["readable"]
         proc = ["/proc", "/sys"] if self.tool == "unshare" else [*table["proc"], "/proc/self"]
-        own = [*map(str, tools.readable(room)), *proc, *map(str, files)] if self.landlock else []
+        own = [*map(str, readable(room)), *proc, *map(str, files)] if self.landlock else []
         granted = {
             "abi": self.landlock,
             "readable": own,
@@ -136,3 +136,58 @@ def unconfined() -> str:
     if platform.system() == "Linux":
         return "bubblewrap is not installed, and neither Landlock (Linux 6.2) nor user namespaces can be used"
     return f"mpslint knows no way to confine a script on {sys.platform}"
+
+
+ROOT_LINKS = ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
+
+
+def readable(room: Room) -> list[Path]:
+    """Return everything that a command in a room may read, but for what lies beside its script."""
+    system = [Path(path) for path in platform_data("confinement")["readable"]["linux"]]
+    return [path for path in (*system, *python_folders(), *downloads().values(), *room.readable) if path.exists()]
+
+
+def bubblewrap(tool: str, room: Room, files: Sequence[Path], folder: Path) -> list[str]:
+    """Return the command that gives the command behind it namespaces of its own, and a file system of what the room grants.
+
+    `files` are those of ours that the command must read; it starts in `folder`.
+    """
+    line = [tool, "--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL", "--hostname", "sandbox"]
+    line += ["--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp"]
+    for path in readable(room):
+        if str(path) in ROOT_LINKS and path.is_symlink():
+            line += ["--symlink", os.readlink(path), str(path)]
+        else:
+            line += ["--ro-bind", str(path), str(path)]
+    for place in room.beside.entries:  # enter.py compares what was mounted with what was to be
+        line += ["--ro-bind-try", place, place]
+    for link, target in room.beside.links.items():
+        if not any(Path(link).is_relative_to(path) for path in readable(room)):  # else it is there
+            line += ["--symlink", target, link]
+    for path in files:
+        line += ["--ro-bind", str(path), str(path)]
+    for path in room.devices:
+        if path.exists():
+            line += ["--dev-bind", str(path), str(path)]
+    line += ["--bind", str(room.folder), str(room.folder)]
+    line += ["--remount-ro", "/proc"]  # root inside is the machine's root to /proc/sys, where core_pattern names a program to run
+    return [*line, "--chdir", str(folder), "--"]
+
+
+def sandbox_exec(tool: str, room: Room, files: Sequence[Path]) -> list[str]:
+    """Return the command that confines the command behind it on macOS."""
+    table = platform_data("confinement")["macos"]
+    granted = _subpaths([*python_folders(), *downloads().values(), *room.readable, room.folder, *files])
+    beside = _filters(room.beside.entries)  # not resolved once more: a link in the place of one would be followed
+    filled = {"folder": _subpaths([room.folder]), "private": _subpaths(map(Path, table["private"])), "granted": f"{granted} {beside}"}
+    return [tool, "-p", table["profile"].format_map(filled)]
+
+
+def _subpaths(paths: Iterable[Path]) -> str:
+    """Return filters for folders and files, as they resolve: macOS judges by resolved path."""
+    return _filters(sorted({str(path.resolve()) for path in paths}))
+
+
+def _filters(paths: Iterable[str]) -> str:
+    escaped = (path.replace("\\", "\\\\").replace('"', '\\"') for path in paths)
+    return " ".join(f'(subpath "{path}")' for path in escaped)

@@ -12,7 +12,7 @@ from torch.utils.flop_counter import flop_registry
 
 from mpslint.core.knowledge import platform_data
 from mpslint.estimate.step import Fallback, Operators
-from mpslint.verify.emulator.breakdown import OPTIMIZER, part_of_step
+from mpslint.verify.emulator.memory import OPTIMIZER, part_of_step
 from mpslint.verify.emulator.remembered import tensors_in
 
 SEQUENCES = (list, tuple)

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch.utils._pytree import tree_map_only
 
-from mpslint.verify.emulator.neutral import to_host
+from mpslint.verify.emulator.intercept import to_host
 
 Made = tuple[tuple[int, ...], tuple[int, ...], torch.dtype]
 """Shape, strides and dtype of a tensor."""

@@ -12,10 +12,10 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from mpslint.verify.emulator.accumulate import ADD, adds_in_place, in_backward, last_reference
+from mpslint.verify.emulator.intercept import DATA_DEPENDENT, NEUTRAL, answer
 from mpslint.verify.emulator.keys import GraphCache
 from mpslint.verify.emulator.memory import LiveMemory
 from mpslint.verify.emulator.meter import Meter
-from mpslint.verify.emulator.neutral import DATA_DEPENDENT, NEUTRAL, answer
 from mpslint.verify.emulator.remembered import Remembered
 
 Seen = Callable[[str, tuple[Any, ...], dict[str, Any], list[torch.Tensor]], None]

@@ -1,4 +1,4 @@
-# verify: fail; check: evaluation; says: logits of every batch
+# verify: fail; check: evaluation; says: keeps what `return self.head(self.embedding(ids))`
 from __future__ import annotations
 
 import torch
