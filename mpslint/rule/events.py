@@ -87,7 +87,7 @@ def _placed(event: TensorEvent, evidence: Evidence) -> Place:
         node = _cast_of(event, evidence) or event.node if changed.node is None or event.kind == "float64" else changed.node
     span = evidence.span_of(node)
     values: dict[str, Any] = {
-        "operation": _operation(event),
+        "operation": operation(event),
         "written": evidence.document.text[span.start : span.end],
         "value": event.kind,
         "of": event.of,
@@ -129,7 +129,7 @@ def maker_of(event: TensorEvent) -> Call | None:
     return made if made is not None and not made.method and made.arguments and made.node is not event.node else None
 
 
-def _operation(event: TensorEvent) -> str:
+def operation(event: TensorEvent) -> str:
     """Return what happens, as a reader writes it: the name of a function, the sign of an operator."""
     node = event.node
     if isinstance(node, ast.Call):
