@@ -10,6 +10,7 @@ from mpslint.core.finding import Related, Span
 from mpslint.core.record import record
 from mpslint.facts.events import Certainty, Operand, TensorEvent
 from mpslint.facts.values import UNKNOWN, Call, Instance, origin_of
+from mpslint.rule.memory import beyond_memory
 from mpslint.rule.rule import Condition
 from mpslint.settings.evidence import Evidence
 from mpslint.tensors.kinds import load_kinds
@@ -26,9 +27,11 @@ Place = tuple[Span, Mapping[str, Any], TensorEvent, tuple[Related, ...], ast.AST
 def events_for(condition: Condition, evidence: Evidence) -> Iterator[Place]:
     """Yield the events that a condition is about; unless it says otherwise, those that are sure."""
     options = condition.options
+    for event, values in beyond_memory(options["memory"], evidence) if "memory" in options else ():
+        yield evidence.span_of(event.node), {"operation": operation(event), **values}, event, (), event.node
     certainties = {Certainty(one) for one in options.get("certainty", [Certainty.SURE.value])}
     for event in evidence.facts.events:
-        if event.kind in condition.names and event.certainty in certainties and _is_asked(event, options):
+        if event.kind in condition.names and event.certainty in certainties and _is_asked(event, options) and "memory" not in options:
             followed = _followed(event, evidence) if event.kind in FOLLOWED else None
             if followed is None and "follows" not in options:
                 yield _placed(event, evidence)

@@ -17,7 +17,7 @@ class _Unclear(Exception):
     """Something that decides a shape isn't known."""
 
 
-class _Asked:
+class _ShapeCall:
     """The arguments of a call, as shapes are worked out of them; remembers whether one was a default that may be another."""
 
     def __init__(self, signature: Signature, given: GivenByName) -> None:
@@ -88,7 +88,7 @@ def shape_by(signature: Signature, given: GivenByName) -> Value:
     word, *names = signature.shape.split() or [""]
     if not word or given.is_open or not load_kinds().dimension_aliases.isdisjoint(given.values):
         return UNKNOWN
-    asked = _Asked(signature, given)
+    asked = _ShapeCall(signature, given)
     try:
         lengths = WORDS[word](asked, *names)
         source = joined_trait(given.value(asked.names[0]) or UNKNOWN, SHAPE) if word in VIEWS else None
@@ -188,7 +188,7 @@ def _broadcast(shapes: Sequence[Lengths]) -> Lengths:
     return tuple(map(_together, zip(*((1,) * (longest - len(one)) + one for one in shapes), strict=True)))
 
 
-def _matmul(asked: _Asked, *_: str) -> Lengths:
+def _matmul(asked: _ShapeCall, *_: str) -> Lengths:
     left, right = asked.all()[:2]
     rows, columns = left[-2:-1], right[-1:] if len(right) > 1 else ()
     if not left or not right:
@@ -206,7 +206,7 @@ def _at(lengths: Lengths, dimension: int | None, more: int = 0) -> int:
     return number
 
 
-def _reshaped(asked: _Asked, *names: str) -> Lengths:
+def _reshaped(asked: _ShapeCall, *names: str) -> Lengths:
     before, wanted = asked.first, asked.numbers(*names)
     lengths = [None if one == -1 else one for one in wanted]
     if lengths.count(None) == 1 and (total := product_of(before)) is not None:
@@ -218,26 +218,26 @@ def _reshaped(asked: _Asked, *names: str) -> Lengths:
     return tuple(lengths)
 
 
-def _swapped(asked: _Asked, *names: str) -> Lengths:
+def _swapped(asked: _ShapeCall, *names: str) -> Lengths:
     made = list(asked.first)
     one, other = (_at(asked.first, int(name) if name.lstrip("-").isdecimal() else asked.number(name)) for name in names)
     made[one], made[other] = made[other], made[one]
     return tuple(made)
 
 
-def _ordered(asked: _Asked, name: str) -> Lengths:
+def _ordered(asked: _ShapeCall, name: str) -> Lengths:
     before, order = asked.first, asked.numbers(name)
     if len(order) != len(before):
         raise _Unclear
     return tuple(before[_at(before, one)] for one in order)
 
 
-def _of_argument(asked: _Asked, name: str, at: str = "") -> int | None:
+def _of_argument(asked: _ShapeCall, name: str, at: str = "") -> int | None:
     """Return the number that an argument is, or how long a dimension of it is."""
     return asked.lengths(asked.given.value(name))[int(at)] if at else asked.number(name)
 
 
-def _reduced(asked: _Asked, name: str) -> Lengths:
+def _reduced(asked: _ShapeCall, name: str) -> Lengths:
     before = asked.first
     if asked.given.value(name) is None:
         return ()
@@ -249,7 +249,7 @@ def _reduced(asked: _Asked, name: str) -> Lengths:
     return tuple(1 if n in gone else one for n, one in enumerate(before) if n not in gone or is_kept)
 
 
-def _joined(asked: _Asked, name: str) -> Lengths:
+def _joined(asked: _ShapeCall, name: str) -> Lengths:
     shapes = [one for one in asked.listed(name) if one != (0,)]
     at = _at(shapes[0], asked.number("dim", 0))
     total = [one[at] for one in shapes]
@@ -258,18 +258,18 @@ def _joined(asked: _Asked, name: str) -> Lengths:
     return (*shapes[0][:at], length, *shapes[0][at + 1 :])
 
 
-def _stacked(asked: _Asked, name: str) -> Lengths:
+def _stacked(asked: _ShapeCall, name: str) -> Lengths:
     shapes = asked.listed(name)
     at = _at(shapes[0], asked.number("dim", 0), 1)
     return (*shapes[0][:at], len(shapes), *shapes[0][at:])
 
 
-def _inserted(asked: _Asked, name: str) -> Lengths:
+def _inserted(asked: _ShapeCall, name: str) -> Lengths:
     at = _at(asked.first, asked.number(name), 1)
     return (*asked.first[:at], 1, *asked.first[at:])
 
 
-def _squeezed(asked: _Asked, name: str) -> Lengths:
+def _squeezed(asked: _ShapeCall, name: str) -> Lengths:
     before = asked.first
     gone = asked.dimensions(name) if name in asked.given.values else None
     may_go = [one for n, one in enumerate(before) if gone is None or n in gone]
@@ -278,7 +278,7 @@ def _squeezed(asked: _Asked, name: str) -> Lengths:
     return tuple(one for n, one in enumerate(before) if one != 1 or (gone is not None and n not in gone))
 
 
-def _flat(asked: _Asked, default: str, start: str, end: str) -> Lengths:
+def _flat(asked: _ShapeCall, default: str, start: str, end: str) -> Lengths:
     before = asked.first or (1,)
     first, last = _at(before, asked.number(start, int(default))), _at(before, asked.number(end, -1))
     inner = before[first : last + 1]
@@ -287,19 +287,19 @@ def _flat(asked: _Asked, default: str, start: str, end: str) -> Lengths:
     return (*before[:first], total, *before[last + 1 :])
 
 
-def _expanded(asked: _Asked, name: str) -> Lengths:
+def _expanded(asked: _ShapeCall, name: str) -> Lengths:
     before, wanted = asked.first, asked.numbers(name)
     before = (None,) * (len(wanted) - len(before)) + before
     return tuple(old if new == -1 else new for old, new in zip(before, wanted, strict=True))
 
 
-def _repeated(asked: _Asked, name: str) -> Lengths:
+def _repeated(asked: _ShapeCall, name: str) -> Lengths:
     before, times = asked.first, asked.numbers(name)
     before = (1,) * (len(times) - len(before)) + before
     return tuple(None if old is None or new is None else old * new for old, new in zip(before, times, strict=True))
 
 
-def _pieces(asked: _Asked, size: str) -> Lengths:
+def _pieces(asked: _ShapeCall, size: str) -> Lengths:
     """Return the lengths of each piece: of the first, that of all but the last."""
     before, at = asked.first, _at(asked.first, asked.number("dim", 0))
     length, number = before[at], asked.number(size)
@@ -308,12 +308,12 @@ def _pieces(asked: _Asked, size: str) -> Lengths:
     return (*before[:at], piece, *before[at + 1 :])
 
 
-def _counted(asked: _Asked, *names: str) -> Lengths:
+def _counted(asked: _ShapeCall, *names: str) -> Lengths:
     numbers = [asked.number(name) for name in names if name in asked.given.values]
     return (len(range(*numbers)),)
 
 
-def _window(asked: _Asked, dimensions: str, channels: str = "", at: str = "") -> Lengths:
+def _window(asked: _ShapeCall, dimensions: str, channels: str = "", at: str = "") -> Lengths:
     """Return the lengths that are left of a convolution or a pooling over some of the last dimensions."""
     number = int(dimensions)
     before, made = asked.first, list[int | None]()
@@ -337,7 +337,7 @@ def _window(asked: _Asked, dimensions: str, channels: str = "", at: str = "") ->
     return (*outer, *made)
 
 
-def _of_each(asked: _Asked, name: str, number: int, default: int | None = None) -> Lengths:
+def _of_each(asked: _ShapeCall, name: str, number: int, default: int | None = None) -> Lengths:
     if asked.given.value(name) is None and default is not None:
         return (default,) * number
     if isinstance(asked.given.value(name), Known) and asked.length(asked.given.values[name].value) is None:
@@ -346,7 +346,7 @@ def _of_each(asked: _Asked, name: str, number: int, default: int | None = None) 
     return found * number if len(found) == 1 else found
 
 
-def _summed(asked: _Asked, equation: str, operands: str) -> Lengths:
+def _summed(asked: _ShapeCall, equation: str, operands: str) -> Lengths:
     """Return the lengths of an `einsum` that says what is left."""
     written = asked.given.value(equation)
     text = written.value.replace(" ", "") if isinstance(written, Known) and isinstance(written.value, str) else ""

@@ -1,20 +1,14 @@
-"""Tensors of a step that are, with what certainly lies beside them, more than the Mac's memory.
-
-A check because it works out bytes, and the Mac that has them.
-"""
+"""Which tensors of a step are, with what certainly lies beside them, more than the Mac's memory: the arithmetic, in a rule's words."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from mpslint.core.knowledge import platform_data
 from mpslint.core.record import record
 from mpslint.facts.events import Certainty, TensorEvent
 from mpslint.facts.values import Items, alternatives_of, is_weak
-from mpslint.rule.events import operation
-from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
 from mpslint.target.macs import GIB, limits, macs
 from mpslint.tensors.graphs import passes_of
@@ -27,10 +21,10 @@ ON_DEVICE = ("device", "wanted")
 JOINS = ("joined", "stacked")
 
 
-def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
-    """Yield the place that needs most of each loop that isn't within another, where a Mac has less.
+def beyond_memory(words: Mapping[str, str], evidence: Evidence) -> Iterator[tuple[TensorEvent, dict[str, str]]]:
+    """Yield the event that needs most of each loop that isn't within another, where a Mac has less, and what is to be said of it.
 
-    Options are words: for what is needed (`made`, `beside` its operands, when a function has `run`, in its `backward` pass, `kept` by the
+    There are `words` for what is needed (`made`, `beside` its operands, when a function has `run`, in its `backward` pass, `kept` by the
     rounds of a loop, and then `joined`, `growing` where nobody knows how many there are, `defaults` of options), and for the Mac, one of a
     memory that is `given`, or `assumed` where none is, or `none`, and its `room`.
     """
@@ -51,15 +45,12 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
             "needed": _gib(found.bytes),
             "copies": found.bytes // each,
             "rounds": found.rounds,
-            "defaults": options["defaults"] if is_weak(joined_trait(largest.value, SHAPE)) else "",
+            "defaults": words["defaults"] if is_weak(joined_trait(largest.value, SHAPE)) else "",
         }
-        judged = options["room"].format(memory=memory, most=memory * GIB // each) if found.how == "growing" else ""
-        values = {
-            "operation": operation(event) if event.kind == "large" else ast.unparse(event.operands[0].node or event.node),
-            "told": options[found.how].format(**told),
-            "judged": judged or _judged(found.bytes, memory, evidence, options),
-        }
-        yield Match(evidence.span_of(event.node), values, context=event.context, node=event.node)
+        judged = words["room"].format(memory=memory, most=memory * GIB // each) if found.how == "growing" else ""
+        values = {"told": words[found.how].format(**told), "judged": judged or _judged(found.bytes, memory, evidence, words)}
+        keeps = event.operands[0].node if event.kind == "kept" else None
+        yield event, {**values, **({} if keeps is None else {"operation": ast.unparse(keeps)})}
 
 
 @record(frozen=True, slots=True)
@@ -103,14 +94,14 @@ def _kept(event: TensorEvent, evidence: Evidence) -> _Needed | None:
     return _Needed(event, each * rounds * (2 if is_joined else 1), "joined" if is_joined else "kept", dtype, rounds)
 
 
-def _judged(needed: int, memory: int, evidence: Evidence, options: Mapping[str, Any]) -> str:
+def _judged(needed: int, memory: int, evidence: Evidence, words: Mapping[str, str]) -> str:
     macos = evidence.target.versions.get("macos")
     limit = limits(memory, macos)
     sizes = sorted({mac.memory for mac in macs().macs})
     least = next((size for size in sizes if limits(size, macos).recommended >= needed), None)
     word = "given" if evidence.target.memory_gib else "none" if least is None else "assumed"
     shown = {"memory": memory, "least": least, "recommended": f"{limit.recommended / GIB:.1f}", "most": f"{limit.high / GIB:.1f}"}
-    return str(options[word]).format(**shown)
+    return words[word].format(**shown)
 
 
 def _gib(count: int) -> str:
