@@ -10,10 +10,11 @@ from mpslint.core.finding import Related, Span
 from mpslint.core.record import record
 from mpslint.facts.events import Certainty, Operand, TensorEvent
 from mpslint.facts.values import UNKNOWN, Call, Instance, origin_of
-from mpslint.rule.memory import beyond_memory
+from mpslint.rule.memory import arithmetic, beyond_memory
 from mpslint.rule.rule import Condition
 from mpslint.settings.evidence import Evidence
 from mpslint.tensors.kinds import load_kinds
+from mpslint.tensors.memory import dtype_in
 from mpslint.tensors.traits import GRAPH, PLACE, is_array, is_module, is_tensor, is_true, joined_trait
 
 LONGEST_OPERATION = 60
@@ -94,6 +95,9 @@ def _placed(event: TensorEvent, evidence: Evidence) -> Place:
         "written": evidence.document.text[span.start : span.end],
         "value": event.kind,
         "of": event.of,
+        "size": f" ({told})"
+        if event.kind == "kept" and (told := arithmetic(changed.value, dtype_in(event.context, changed.value)))
+        else "",
     }
     related = []
     for side, operand in zip(("other", "changed") if len(event.operands) > 1 else ("changed",), event.operands, strict=True):

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from mpslint.core.knowledge import platform_data
 from mpslint.core.record import record
 from mpslint.facts.events import Certainty, TensorEvent
-from mpslint.facts.values import Items, alternatives_of, is_weak
+from mpslint.facts.values import Items, Value, alternatives_of, is_weak
 from mpslint.settings.evidence import Evidence
 from mpslint.target.macs import GIB, limits, macs
 from mpslint.tensors.graphs import passes_of
@@ -37,11 +37,9 @@ def beyond_memory(words: Mapping[str, str], evidence: Evidence) -> Iterator[tupl
             worst[loop] = found
     for found in worst.values():
         event, largest = found.event, found.event.operands[-1]
-        shape, each = shape_of(largest.value), bytes_of(largest.value, found.dtype)
-        lengths = shape.memory or () if shape is not None else ()
+        each = bytes_of(largest.value, found.dtype)
         told = {
-            "product": f"{' x '.join(f'{one:,}' for one in lengths)} x {size_of(found.dtype)} bytes",
-            "size": _gib(each),
+            "product": arithmetic(largest.value, found.dtype),
             "needed": _gib(found.bytes),
             "copies": found.bytes // each,
             "rounds": found.rounds,
@@ -51,6 +49,14 @@ def beyond_memory(words: Mapping[str, str], evidence: Evidence) -> Iterator[tupl
         values = {"told": words[found.how].format(**told), "judged": judged or _judged(found.bytes, memory, evidence, words)}
         keeps = event.operands[0].node if event.kind == "kept" else None
         yield event, {**values, **({} if keeps is None else {"operation": ast.unparse(keeps)})}
+
+
+def arithmetic(value: Value, dtype: str) -> str:
+    """Return how many bytes a tensor of a dtype takes: "64 x 512 x 50,257 x 4 bytes = 6.1 GiB"; '' where that isn't known."""
+    shape = shape_of(value)
+    if shape is None or not bytes_of(value, dtype):
+        return ""
+    return f"{' x '.join(f'{one:,}' for one in shape.memory or ())} x {size_of(dtype)} bytes = {_gib(bytes_of(value, dtype))}"
 
 
 @record(frozen=True, slots=True)

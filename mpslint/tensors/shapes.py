@@ -94,7 +94,7 @@ def shape_by(signature: Signature, given: GivenByName) -> Value:
         source = joined_trait(given.value(asked.names[0]) or UNKNOWN, SHAPE) if word in VIEWS else None
     except (_Unclear, IndexError):
         return UNKNOWN
-    memory = None if word == "expanded" else _shape(source).memory if isinstance(source, Known) else lengths
+    memory = None if word.startswith("expanded") else _shape(source).memory if isinstance(source, Known) else lengths
     return Known(Shape(lengths, memory), None, asked.is_weak)
 
 
@@ -382,6 +382,8 @@ WORDS: Mapping[str, Callable[..., Lengths]] = {
     "squeezed": _squeezed,
     "flat": _flat,
     "expanded": _expanded,
+    "expanded_like": lambda asked, name: asked.lengths(asked.given.value(name)),
+    "like": lambda asked, name: asked.lengths(asked.given.value(name)),
     "repeated": _repeated,
     "pieces": _pieces,
     "counted": _counted,

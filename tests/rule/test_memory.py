@@ -133,9 +133,9 @@ SILENT = {
 }  # fmt: skip
 
 
-def told(code: str, memory: int | None = None) -> list[str]:
-    """Return what MPS217 says of a program, for a Mac with some memory."""
-    rules = [rule for rule in load_rules() if rule.id == "MPS217"]
+def told(code: str, memory: int | None = None, by: str = "MPS217") -> list[str]:
+    """Return what a rule says of a program, for a Mac with some memory."""
+    rules = [rule for rule in load_rules() if rule.id == by]
     target = replace(default_target(), memory_gib=memory)
     return [finding.message for finding in check(read("train.py", (HEAD + code).encode()), target, rules).findings]
 
@@ -155,3 +155,15 @@ def test_a_mac_with_the_memory_is_left_alone() -> None:
 
     assert told(code, 64) == []
     assert told(code, 24)[0].endswith("On a Mac with 24 GB, MPS works well up to 17.8 GiB, then swaps, and raises above 30.2 GiB.")
+
+
+def test_what_is_kept_on_the_device_is_told_with_its_size() -> None:
+    """Where nobody knows how many batches there are; a Mac that holds many of them isn't judged."""
+    code = "import sys\n" + GPT + KEPT.format(rounds="int(sys.argv[1])").replace("result = torch.cat(kept)\n", "")
+
+    assert told(code, by="MPS208")[0].startswith("`kept` keeps every batch's outputs (64 x 512 x 50,257 x 4 bytes = 6.1 GiB) on the device")
+    assert told(code) == [
+        "kept keeps a tensor of 64 x 512 x 50,257 x 4 bytes = 6.1 GiB in each round. A Mac with 16 GB has room for 2 of them."
+    ]
+    assert told(code, 64) == []
+    assert "GiB" not in told(code.replace("(64, 512)", "(x, 512)"), by="MPS208")[0]

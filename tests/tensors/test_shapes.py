@@ -40,6 +40,7 @@ def any_shape(x: str, s: Shape, r: random.Random) -> Iterator[str]:
     yield from (f"F.gelu({x})", f"nn.Dropout(0.1)({x})", f"torch.zeros_like({x})", f"torch.randn({x}.shape)", f"{x}.float().contiguous()")
     yield from (f"{x}.unsqueeze({r.randint(-len(s) - 1, len(s))})", f"{x}.detach().unsqueeze_(0)", f"{x}[None]", f"{x}[..., None]")
     yield from (f"torch.stack([{x}, {x}, {x}])", f"{x}.sum()", f"{x}.flatten()", f"{x}.reshape(-1)", f"{x}.squeeze()", f"{x}.max()")
+    yield from (f"torch.zeros({x}.shape[-1:]).expand_as({x})", f"{x}.reshape_as(torch.ones({x}.shape))", f"{x}.float().clone().relu_()")
     yield f"{x}.reshape(1, -1, *{x}.shape[1:])" if s else f"{x}.view(1)"
 
 
