@@ -12,6 +12,7 @@ from mpslint.facts.values import (
     DictEntry,
     Instance,
     Items,
+    Known,
     Mapping,
     OneOf,
     Unknown,
@@ -62,9 +63,9 @@ def _made(found: Value, written: Writes, since: int) -> Set[int]:
 
 
 def _leave(m: Walker, written: Writes, made: Set[int] = frozenset()) -> None:
-    """Write what holds behind rounds of which any may have written this, and each what is `made`."""
+    """Write what holds behind rounds of which any may have written this, and each the numbers in what is `made`."""
     for place, key, value in written.values():
-        if is_kept(key, value) or id(place) in made:
+        if is_kept(key, value) or (id(place) in made and isinstance(value, Known) and type(value.value) is int):
             m.store.put(place, key, value)
         else:
             m.store.forget(place, key)
