@@ -92,7 +92,7 @@ def shape_by(signature: Signature, given: GivenByName) -> Value:
     try:
         lengths = WORDS[word](asked, *names)
         source = joined_trait(given.value(asked.names[0]) or UNKNOWN, SHAPE) if word in VIEWS else None
-    except (_Unclear, IndexError):
+    except (_Unclear, ArithmeticError, LookupError, ValueError):  # where these sizes don't go together, the call raises
         return UNKNOWN
     memory = None if word.startswith("expanded") else _shape(source).memory if isinstance(source, Known) else lengths
     return Known(Shape(lengths, memory), None, asked.is_weak)
@@ -188,6 +188,13 @@ def _broadcast(shapes: Sequence[Lengths]) -> Lengths:
     return tuple(map(_together, zip(*((1,) * (longest - len(one)) + one for one in shapes), strict=True)))
 
 
+def _all(asked: _ShapeCall, least: str = "1") -> Lengths:
+    shapes = asked.all()
+    if len(shapes) < int(least):
+        raise _Unclear
+    return _broadcast(shapes)
+
+
 def _matmul(asked: _ShapeCall, *_: str) -> Lengths:
     left, right = asked.all()[:2]
     rows, columns = left[-2:-1], right[-1:] if len(right) > 1 else ()
@@ -239,9 +246,7 @@ def _of_argument(asked: _ShapeCall, name: str, at: str = "") -> int | None:
 
 def _reduced(asked: _ShapeCall, name: str) -> Lengths:
     before = asked.first
-    if asked.given.value(name) is None:
-        return ()
-    gone = asked.dimensions(name)
+    gone = asked.dimensions(name) if asked.given.value(name) is not None else set(range(len(before)))
     kept = asked.given.value("keepdim")
     if kept is not None and not isinstance(kept, Known):
         raise _Unclear
@@ -343,6 +348,8 @@ def _of_each(asked: _ShapeCall, name: str, number: int, default: int | None = No
     if isinstance(asked.given.value(name), Known) and asked.length(asked.given.values[name].value) is None:
         return (None,) * number
     found = asked.numbers(name)
+    if len(found) not in (1, number):
+        raise _Unclear
     return found * number if len(found) == 1 else found
 
 
@@ -366,7 +373,7 @@ def _summed(asked: _ShapeCall, equation: str, operands: str) -> Lengths:
 WORDS: Mapping[str, Callable[..., Lengths]] = {
     "same": lambda asked: asked.first,
     "kept": lambda asked: asked.first,
-    "all": lambda asked: _broadcast(asked.all()),
+    "all": _all,
     "size": lambda asked, *names: asked.numbers(*names),
     "product": _matmul,
     "reshaped": _reshaped,
