@@ -10,7 +10,7 @@ from mpslint.core.record import record
 from mpslint.facts.events import Certainty, TensorEvent
 from mpslint.facts.values import Items, Value, alternatives_of, is_weak
 from mpslint.settings.evidence import Evidence
-from mpslint.target.macs import GIB, limits, macs
+from mpslint.target.macs import GIB, limits, smallest_for
 from mpslint.tensors.graphs import passes_of
 from mpslint.tensors.memory import bytes_of, dtype_in, size_of
 from mpslint.tensors.shapes import shape_of
@@ -102,9 +102,7 @@ def _kept(event: TensorEvent, evidence: Evidence) -> _Needed | None:
 
 def _judged(needed: int, memory: int, evidence: Evidence, words: Mapping[str, str]) -> str:
     macos = evidence.target.versions.get("macos")
-    limit = limits(memory, macos)
-    sizes = sorted({mac.memory for mac in macs().macs})
-    least = next((size for size in sizes if limits(size, macos).recommended >= needed), None)
+    limit, least = limits(memory, macos), smallest_for(needed, macos)
     word = "given" if evidence.target.memory_gib else "none" if least is None else "assumed"
     shown = {"memory": memory, "least": least, "recommended": f"{limit.recommended / GIB:.1f}", "most": f"{limit.high / GIB:.1f}"}
     return words[word].format(**shown)

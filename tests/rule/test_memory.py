@@ -129,6 +129,9 @@ SILENT = {
     "shorter": ATTENTION.format(length=1024),
     "smaller pictures": CONVOLUTION.format(side=128),
     "freed in each step": GPT + KEPT.format(rounds=20).replace("kept.append(logits)", "kept.append(logits.argmax(-1))").replace("x = torch.randint", "x = torch.randint"),
+    "compiled": GPT + TRAINED.format(batch=64).replace('.to("mps")', '.to("mps")\nmodel = torch.compile(model)', 1),
+    "on the CPU": (GPT + TRAINED.format(batch=64)).replace('"mps"', '"cpu"'),
+    "half numbers": CONVOLUTION.format(side=512).replace("    loss = criterion(net(x), y)", '    with torch.autocast("mps", dtype=torch.float16):\n        loss = criterion(net(x), y)'),
     "in parts": GPT + 'model = GPT(50304, 768, 1024).to("mps")\nfor part in torch.randint(0, 50304, (64, 1024), device="mps").split(8):\n    logits, loss = model(part, part)\n    loss.backward()\n    del logits\n',
 }  # fmt: skip
 
