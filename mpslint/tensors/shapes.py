@@ -6,7 +6,7 @@ import ast
 import math
 from collections.abc import Callable, Mapping, Sequence
 
-from mpslint.facts.values import COMMAND_LINE, UNKNOWN, Argument, AtMost, Items, Known, Lengths, Shape, Value, is_weak
+from mpslint.facts.values import COMMAND_LINE, UNKNOWN, Argument, AtMost, Instance, Items, Known, Lengths, Shape, Value, is_weak
 from mpslint.tensors.arguments import GivenByName
 from mpslint.tensors.kinds import load_kinds
 from mpslint.tensors.signatures import Signature
@@ -85,7 +85,10 @@ def shape_of(value: Value) -> Shape | None:
 
 def shape_by(signature: Signature, given: GivenByName) -> Value:
     """Return the shape of what a call of a function with a signature gives; Unknown where that isn't known."""
-    word, *names = signature.shape.split() or [""]
+    word, *names = signature.shape.split() if signature.shape else [""]
+    first = given.value((*signature.called_with, *signature.operands, "")[0]) if word and word not in OF_OTHERS else None
+    if isinstance(first, Instance) and SHAPE not in first.slots:
+        return UNKNOWN  # asked of each call of a program
     if not word or given.is_open or not load_kinds().dimension_aliases.isdisjoint(given.values):
         return UNKNOWN
     asked = _ShapeCall(signature, given)
@@ -398,5 +401,7 @@ WORDS: Mapping[str, Callable[..., Lengths]] = {
     "summed": _summed,
 }
 """What works out the lengths by the first word of a signature's `shape`, given the others."""
+OF_OTHERS = frozenset({"size", "like", "expanded_like", "counted"})
+"""The words that ask for no shape of the first operand."""
 VIEWS = frozenset({"kept", "reshaped", "swapped", "turned", "ordered", "inserted", "squeezed", "flat", "pieces"})
 """The words of what lies in the memory of its first operand."""
