@@ -16,7 +16,11 @@ import pytest
 import torch
 import yaml
 
+from mpslint.facts.values import Argument, Instance, Items, Known, Shape, Value
+from mpslint.tensors.arguments import GivenByName
+from mpslint.tensors.shapes import shape_by
 from mpslint.tensors.signatures import Signature, load_signatures
+from mpslint.tensors.traits import SHAPE
 
 from . import some_of
 
@@ -183,6 +187,21 @@ def test_an_operator_is_what_its_signature_says(name: str) -> None:
             is_called(said, name, call)
 
 
+def as_known(given: Any) -> Value:
+    """Return an argument as the interpreter knows it."""
+    if isinstance(given, torch.Tensor):
+        return Instance("", None, {SHAPE: Known(Shape(tuple(given.shape), None))}, kind="torch.Tensor")
+    return Items("list", dict(enumerate(map(as_known, given)))) if isinstance(given, (list, tuple)) else Known(given)
+
+
+def shape_said(said: Signature, call: calls.Call) -> tuple[int | None, ...] | None:
+    """Return the shape that a signature's word means for a call; None where it means none."""
+    rest = [Argument(as_known(one), None) for one in call.bound.get(call.rest, ())]
+    named = {key: Argument(as_known(one), None) for key, one in call.bound.items() if key != call.rest}
+    found = shape_by(said, GivenByName({**named, **({said.rest: rest[0]} if rest else {})}, False, tuple(rest[1:]), said.rest))
+    return found.value.lengths if isinstance(found, Known) else None
+
+
 def agrees(said: Signature, call: calls.Call, value: Any) -> None:
     """Hold what a call gave against its signature."""
     if said.gives == "torch.Tensor" and (said.each or said.parts):
@@ -201,6 +220,8 @@ def agrees(said: Signature, call: calls.Call, value: Any) -> None:
         return
     else:
         return
+    shape = shape_said(said, call)
+    assert shape is None or all(a in (None, b) for a, b in zip(shape, tensors[0].shape, strict=True))
     if not has(call, said):
         for word, tensor in zip(words, tensors, strict=True):
             expected = dtype_of(word, said, call)

@@ -18,7 +18,7 @@ from mpslint.settings.families import load_families
 from mpslint.settings.gather import behind
 from mpslint.settings.plan import TrainingPlan
 from mpslint.settings.setting import Setting
-from mpslint.target.macs import GIB, limits, macs
+from mpslint.target.macs import GIB, limits, smallest_for
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
@@ -59,8 +59,7 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
 
 def _macs_for(needed: float, macos: Version | None, said: Mapping[str, str]) -> str:
     """Return which Macs have the memory that is needed, in the words of the rule."""
-    sizes = sorted({mac.memory for mac in macs().macs})
-    smallest = next((size for size in sizes if limits(size, macos).recommended >= needed), None)
+    smallest = smallest_for(needed, macos)
     return said["some"].format(memory=smallest) if smallest is not None else said["none"]
 
 

@@ -60,6 +60,27 @@ class AutogradGraph:
         return self.is_there
 
 
+Lengths: TypeAlias = tuple["int | None", ...]
+
+
+class AtMost(int):
+    """The length of a dimension of a batch, which the last batch may not reach."""
+
+
+@record(frozen=True, slots=True)
+class Shape:
+    """What the program says of a tensor's dimensions."""
+
+    lengths: Lengths
+    """The length of each, None where that isn't known."""
+    memory: Lengths | None
+    """The lengths of the tensor in whose memory it lies; None for one that repeats its numbers (`expand`)."""
+
+    def copied(self) -> Shape:
+        """Return the shape of a copy, which has a memory of its own; whether one that repeats numbers is copied isn't known."""
+        return Shape(self.lengths, self.lengths if self.memory is not None else None)
+
+
 @record(frozen=True, slots=True, eq=False)
 class Unknown:
     """Anything; `reason` says why, for people (`command line`, `another file`, `loop`)."""

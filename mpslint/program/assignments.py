@@ -135,6 +135,8 @@ def _parts(m: Walker, targets: Sequence[ast.expr], value: Value, star: int | Non
     is_ordered = isinstance(value, Instance) or (
         isinstance(value, Items) and value.kind != "set" and (value.kind != "iterator" or not value.open)
     )
+    if isinstance(value, Items) and star is None and value.each is not None and not value.slots:
+        return [settled(value.each) for _ in targets]
     known = len(targets) if star is None else star
     parts: list[Value] = [get_item(m, value, Known(index)) if is_ordered and index < known else UNKNOWN for index in range(len(targets))]
     return [settled(part) for part in parts]

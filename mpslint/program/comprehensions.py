@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 
 from mpslint.facts.joined import is_sure_key, join_all, truth
 from mpslint.facts.values import (
@@ -12,6 +12,7 @@ from mpslint.facts.values import (
     DictEntry,
     Instance,
     Items,
+    Known,
     Mapping,
     OneOf,
     Unknown,
@@ -24,7 +25,7 @@ from mpslint.program.exits import Raised, cut, marks, raises
 from mpslint.program.lists import held_by, holds_still, viewed
 from mpslint.program.lists import iterated as iterated_values
 from mpslint.program.machine import Walker
-from mpslint.program.places import Writes
+from mpslint.program.places import Writes, parts_of
 from mpslint.tensors import loaders, modules
 from mpslint.tensors.traits import is_kept, part_of
 
@@ -43,7 +44,7 @@ def comprehension(m: Walker, node: ast.ListComp | ast.SetComp | ast.GeneratorExp
         exact = _exact(m, node)
         if exact is not None:
             return exact
-    _leave(m, written)
+    _leave(m, written, _made(found, written, begun))
     # A round finds what those before it have left: what they make may be another, but an object is what it is.
     if not isinstance(getattr(found, "each", None), Instance) and not all(is_kept(key, value) for _, key, value in written.values()):
         with m.silently():
@@ -53,10 +54,18 @@ def comprehension(m: Walker, node: ast.ListComp | ast.SetComp | ast.GeneratorExp
     return found
 
 
-def _leave(m: Walker, written: Writes) -> None:
-    """Write what holds behind rounds of which any may have written this."""
+def _made(found: Value, written: Writes, since: int) -> Set[int]:
+    """Return the places of what rounds make, where they do nothing else: what one of them writes there, each does."""
+    values = [getattr(found, "each", None), *(value for _, _, value in written.values())]
+    parts = [part for value in values for part in parts_of(value) if isinstance(part, (Items, Mapping, Instance)) and part.born >= since]
+    made = {id(part.slots if isinstance(part, Instance) else part) for part in parts}
+    return made if all(id(place) in made or is_kept(key, value) for place, key, value in written.values()) else frozenset()
+
+
+def _leave(m: Walker, written: Writes, made: Set[int] = frozenset()) -> None:
+    """Write what holds behind rounds of which any may have written this, and each the numbers in what is `made`."""
     for place, key, value in written.values():
-        if is_kept(key, value):
+        if is_kept(key, value) or (id(place) in made and isinstance(value, Known) and type(value.value) is int):
             m.store.put(place, key, value)
         else:
             m.store.forget(place, key)

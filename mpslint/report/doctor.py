@@ -22,6 +22,7 @@ from mpslint.doctor import Examination, Problem, ThisMachine, TorchProbe
 from mpslint.estimate.calibration import Calibration
 from mpslint.report.console import print_rows, print_wrapped
 from mpslint.verify.calibrations import FILE, MeasuredSteps
+from mpslint.verify.platform import operators_left
 from mpslint.verify.record import to_data
 
 _COLOURS = {"error": "bold red", "warning": "yellow", "note": "cyan"}
@@ -147,10 +148,16 @@ def torch_rows(torch: TorchProbe | None) -> Iterator[tuple[str, str]]:
         yield "torch says", torch.error
 
 
+def operator_rows(torch: str) -> Iterator[tuple[str, str]]:
+    """Yield how many operators of a torch MPS doesn't compute, by the table that check, verify and diagnose use; nothing for no torch."""
+    for title, names, rule in operators_left(torch) if torch else ():
+        yield title, f"{len(names)} operators, such as {', '.join(names[:3])} (mpslint explain {rule})"
+
+
 def _parts(examination: Examination) -> Iterator[tuple[str, list[tuple[str, str]]]]:
     yield "Machine", list(machine_rows(examination.machine))
     yield "Versions", [("python", examination.python), *examination.packages.items()]
-    yield "PyTorch and MPS", list(torch_rows(examination.torch))
+    yield "PyTorch and MPS", [*torch_rows(examination.torch), *operator_rows(examination.packages.get("torch", ""))]
     yield "Variables in force", list(examination.variables.items()) or [("none", "")]
     config = examination.config
     if config is None:

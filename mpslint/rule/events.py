@@ -10,9 +10,11 @@ from mpslint.core.finding import Related, Span
 from mpslint.core.record import record
 from mpslint.facts.events import Certainty, Operand, TensorEvent
 from mpslint.facts.values import UNKNOWN, Call, Instance, origin_of
+from mpslint.rule.memory import arithmetic, beyond_memory
 from mpslint.rule.rule import Condition
 from mpslint.settings.evidence import Evidence
 from mpslint.tensors.kinds import load_kinds
+from mpslint.tensors.memory import dtype_in
 from mpslint.tensors.traits import GRAPH, PLACE, is_array, is_module, is_tensor, is_true, joined_trait
 
 LONGEST_OPERATION = 60
@@ -26,9 +28,11 @@ Place = tuple[Span, Mapping[str, Any], TensorEvent, tuple[Related, ...], ast.AST
 def events_for(condition: Condition, evidence: Evidence) -> Iterator[Place]:
     """Yield the events that a condition is about; unless it says otherwise, those that are sure."""
     options = condition.options
+    for event, values in beyond_memory(options["memory"], evidence) if "memory" in options else ():
+        yield evidence.span_of(event.node), {"operation": operation(event), **values}, event, (), event.node
     certainties = {Certainty(one) for one in options.get("certainty", [Certainty.SURE.value])}
     for event in evidence.facts.events:
-        if event.kind in condition.names and event.certainty in certainties and _is_asked(event, options):
+        if event.kind in condition.names and event.certainty in certainties and _is_asked(event, options) and "memory" not in options:
             followed = _followed(event, evidence) if event.kind in FOLLOWED else None
             if followed is None and "follows" not in options:
                 yield _placed(event, evidence)
@@ -87,10 +91,13 @@ def _placed(event: TensorEvent, evidence: Evidence) -> Place:
         node = _cast_of(event, evidence) or event.node if changed.node is None or event.kind == "float64" else changed.node
     span = evidence.span_of(node)
     values: dict[str, Any] = {
-        "operation": _operation(event),
+        "operation": operation(event),
         "written": evidence.document.text[span.start : span.end],
         "value": event.kind,
         "of": event.of,
+        "size": f" ({told})"
+        if event.kind == "kept" and (told := arithmetic(changed.value, dtype_in(event.context, changed.value)))
+        else "",
     }
     related = []
     for side, operand in zip(("other", "changed") if len(event.operands) > 1 else ("changed",), event.operands, strict=True):
@@ -129,7 +136,7 @@ def maker_of(event: TensorEvent) -> Call | None:
     return made if made is not None and not made.method and made.arguments and made.node is not event.node else None
 
 
-def _operation(event: TensorEvent) -> str:
+def operation(event: TensorEvent) -> str:
     """Return what happens, as a reader writes it: the name of a function, the sign of an operator."""
     node = event.node
     if isinstance(node, ast.Call):

@@ -124,3 +124,8 @@ def known_chip(text: str) -> str:
     if name and _GENERATION.fullmatch(name[0]) and name[0] not in generations:
         raise UsageError(f"chip: {text!r} isn't known; known chips: {', '.join(generations)}, also with pro, max or ultra")
     return text
+
+
+def smallest_for(needed: float, macos: Version | None) -> int | None:
+    """Return the memory of the smallest Mac on which MPS works well with some bytes, in GB; None where it does on none."""
+    return next((size for size in sorted({mac.memory for mac in macs().macs}) if limits(size, macos).recommended >= needed), None)

@@ -6,7 +6,8 @@ import ast
 from collections.abc import Sequence
 
 from mpslint.facts.values import COMMAND_LINE, UNKNOWN, Instance, Items, Known, Value
-from mpslint.tensors.traits import DIMENSIONS, MAYBE, NUMBER, ZERO, is_array, is_number, is_tensor, joined_trait, joined_zero, like
+from mpslint.tensors.shapes import row_shape
+from mpslint.tensors.traits import DIMENSIONS, MAYBE, NUMBER, SHAPE, ZERO, is_array, is_number, is_tensor, joined_trait, joined_zero, like
 
 
 def dimensions_of(value: Value) -> int | None:
@@ -61,6 +62,13 @@ def element_of(value: Value, taken: int | None = 1) -> Instance:
     before = dimensions_of(value)
     left = max(0, before - taken) if before is not None and taken is not None else None
     return sized(like(value, UNKNOWN), left, MAYBE) if is_array(value) else like(value, UNKNOWN)
+
+
+def row_of(value: Value) -> Instance:
+    """Return what going through a tensor or an array gives."""
+    row = element_of(value)
+    row.slots[SHAPE] = row_shape(value)
+    return row
 
 
 def part_by(value: Value, node: ast.expr, index: Value) -> Instance:

@@ -9,7 +9,7 @@ from mpslint.facts.events import Certainty, Operand, TensorEvent
 from mpslint.facts.joined import join_all
 from mpslint.facts.values import CHILD, UNKNOWN, Argument, Class, Instance, Items, Known, Symbol, Value, weakened
 from mpslint.tensors import loaders
-from mpslint.tensors.arguments import Arguments
+from mpslint.tensors.arguments import Arguments, given_to
 from mpslint.tensors.graphs import differentiate
 from mpslint.tensors.kinds import fits, load_kinds
 from mpslint.tensors.libraries import for_device, place
@@ -44,7 +44,7 @@ from mpslint.tensors.traits import (
     trait,
     typed,
 )
-from mpslint.tensors.transfer import apply, given_to
+from mpslint.tensors.transfer import apply
 from mpslint.tensors.weights import as_parameter, weights_by
 
 

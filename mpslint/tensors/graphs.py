@@ -148,7 +148,7 @@ def judge(m: Machine) -> None:
     blind = [one.context.all_loops for one in facts.gradients if one.is_blind]
     for kept in facts.accumulations:
         if (what := _kept(m, kept, by_key, bool(blind))) is not None:
-            operands = (Operand(UNKNOWN, "", "", kept.target_node), Operand(kept.value, "", "", kept.value_node))
+            operands = (Operand(kept.container, "", "", kept.target_node), Operand(kept.value, "", "", kept.value_node))
             note(m, TensorEvent("kept", kept.node, operands, Certainty.SURE, kept.context, what))
         is_kept |= passes_of(kept.value) if what == "graph" or blind else frozenset()
     groups: dict[tuple[ast.AST, tuple[ast.AST | None, ...]], list[Pass]] = defaultdict(list)
@@ -178,7 +178,7 @@ def _is_one_pass(loop: Loop) -> bool:
 
 def _kept(m: Machine, kept: Accumulation, passes: dict[PassKey, Pass], is_blind: bool) -> str | None:
     """Return what outlives the round of a loop in which it was computed: a `loss` with what is left of its graph after a backward pass,
-    a `graph` that is never differentiated, or something on the `device`; None for nothing."""
+    a `graph` that is never differentiated, or something on the `device`, maybe `wanted` there; None for nothing."""
     loops = kept.context.all_loops
     if not loops or not isinstance(loops[-1], ast.stmt) or any(is_module_method(m, one) for one in kept.context.functions):
         return None
@@ -197,7 +197,7 @@ def _kept(m: Machine, kept: Accumulation, passes: dict[PassKey, Pass], is_blind:
         return "graph" if _is_run(kept.context, own, passes) else None
     is_on_gpu = device_text(joined_trait(kept.value, PLACE)) == load_kinds().gpu
     is_left = bool(graphs) and isinstance(graphs[0], Known) and is_on_gpu and not is_true(joined_trait(kept.value, ZERO))
-    return "device" if is_left and not _is_wanted_there(m, kept.container) else None
+    return ("wanted" if _is_wanted_there(m, kept.container) else "device") if is_left else None
 
 
 def _ends_with_its_call(kept: Accumulation) -> bool:

@@ -87,6 +87,9 @@ class Kinds:
     views: frozenset[str]
     views_without_graph: frozenset[str]
     views_swapped: frozenset[str]
+    shorter: dict[str, str]
+    computes: frozenset[str]
+    dimension_aliases: frozenset[str]
 
     @functools.cached_property
     def tensors(self) -> frozenset[str]:

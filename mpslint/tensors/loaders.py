@@ -9,6 +9,7 @@ from mpslint.facts.joined import join_all
 from mpslint.facts.values import (
     UNKNOWN,
     Argument,
+    AtMost,
     Bound,
     DictEntry,
     Function,
@@ -19,19 +20,23 @@ from mpslint.facts.values import (
     OneOf,
     Value,
     alternatives_of,
+    is_weak,
 )
-from mpslint.tensors.dimensions import element_of
+from mpslint.tensors.dimensions import row_of
 from mpslint.tensors.kinds import Kinds, fits, load_kinds
+from mpslint.tensors.shapes import batch_of
 from mpslint.tensors.signatures import load_signatures
 from mpslint.tensors.traits import (
     EACH,
     NUMBER,
+    SHAPE,
     Machine,
     has_traits,
     is_array,
     is_module,
     is_tensor,
     joined_dtype,
+    joined_trait,
     like,
     part_of,
     retyped,
@@ -46,7 +51,7 @@ def make(
     """Return a loader or a data set that a call makes, with what going through it gives; None for another call."""
     kinds = load_kinds()
     if name in kinds.tensor_data:
-        rows = [like(one.value, UNKNOWN) if is_tensor(one.value) else UNKNOWN for one in positional]
+        rows = [row_of(one.value) if is_tensor(one.value) else UNKNOWN for one in positional]
         result.slots[EACH] = Items("tuple", dict(enumerate(rows)), node)
         return result
     if name in kinds.data_views | kinds.data_lists and positional:
@@ -77,8 +82,26 @@ def make(
     )
     collate = keywords[said["collate"]].value if said["collate"] in keywords else Known(None)
     sample = sample_of(m, data, node)
-    result.slots[EACH] = _collated(m, collate, sample, node)
+    number, word = said["size"]
+    size = keywords[word].value if word in keywords else positional[number].value if len(positional) > number else Known(1)
+    is_other = any(key in keywords for key in said["others"])
+    result.slots[EACH] = _collated(m, collate, sample, node, UNKNOWN if is_other else _first_batch(m, size, data, node))
     return result
+
+
+def _first_batch(m: Machine, size: Value, data: Value, node: ast.AST) -> Value:
+    """Return how many rows the first batch has: the size of a batch, unless there are fewer."""
+    if not isinstance(size, Known) or type(size.value) is not int:
+        return UNKNOWN
+    getter = data.cls.lookup("__len__") if isinstance(data, Instance) and data.cls is not None else None
+    made = data.call if isinstance(data, Instance) and data.name in load_kinds().tensor_data else None
+    tensor = made.arguments[0].value if made is not None and made.arguments else data
+    shape = joined_trait(tensor, SHAPE)
+    rows = _followed(m, getter, [data], node) if isinstance(getter, Function) else UNKNOWN
+    if isinstance(shape, Known) and shape.value.lengths:
+        rows = Known(shape.value.lengths[0], weak=shape.weak)
+    fewer = isinstance(rows, Known) and type(rows.value) is int and rows.value < size.value
+    return Known(AtMost(rows.value if fewer and isinstance(rows, Known) else size.value), size.origin, size.weak or is_weak(rows))
 
 
 def _is_read(kinds: Kinds, given: Iterable[Value]) -> bool:
@@ -101,7 +124,7 @@ def sample_of(m: Machine, data: Value, node: ast.AST) -> Value:
         if isinstance(one, Instance) and one.cls is not None and isinstance(getter := one.cls.lookup("__getitem__"), Function):
             samples.append(_followed(m, getter, [one, NUMBER], node))
         elif is_tensor(one) or is_array(one):
-            samples.append(element_of(one))
+            samples.append(row_of(one))
         elif isinstance(one, Items):
             samples.append(join_all([*one.values(), *([one.each] if one.each is not None else [])]))
         else:
@@ -121,36 +144,38 @@ def _followed(m: Machine, function: Function, given: list[Value], node: ast.AST)
     return value
 
 
-def _collated(m: Machine, collate: Value, sample: Value, node: ast.AST) -> Value:
+def _collated(m: Machine, collate: Value, sample: Value, node: ast.AST, size: Value) -> Value:
     function = collate.function if isinstance(collate, Bound) else collate
     if isinstance(function, Function):
         own = [collate.receiver] if isinstance(collate, Bound) else []
         batch = _followed(m, function, [*own, Items("list", {}, node, open=True, each=sample)], node)
         return batch if batch is not UNKNOWN else batch_on_cpu(node, is_sure=False)
     if isinstance(collate, Known) and collate.value is None:
-        return default_collate(sample, node)
+        return default_collate(sample, node, size)
     return batch_on_cpu(node, is_sure=False)
 
 
-def default_collate(sample: Value, node: ast.AST) -> Value:
-    """Return what torch's own collate function makes of samples: real numbers of Python become float64, arrays keep their dtype."""
+def default_collate(sample: Value, node: ast.AST, size: Value = UNKNOWN) -> Value:
+    """Return what torch's own collate function makes of as many samples: real numbers become float64, arrays keep their dtype."""
     kinds = load_kinds()
     if isinstance(sample, OneOf):
-        return join_all([default_collate(one, node) for one in sample.values])
+        return join_all([default_collate(one, node, size) for one in sample.values])
     if isinstance(sample, Known):
         dtypes = {bool: "bool", int: kinds.default_integer, float: "float64"}
         return _batch(Known(dtypes[type(sample.value)], sample.origin), node) if type(sample.value) in dtypes else sample
     if isinstance(sample, Items):
-        return Items("list", {key: default_collate(one, node) for key, one in sample.slots.items()}, sample.origin, sample.open)
+        return Items("list", {key: default_collate(one, node, size) for key, one in sample.slots.items()}, sample.origin, sample.open)
     if isinstance(sample, Mapping):
         entries = {
-            key: DictEntry(default_collate(entry.value, node), entry.node)
+            key: DictEntry(default_collate(entry.value, node, size), entry.node)
             for key, entry in sample.slots.items()
             if isinstance(entry, DictEntry)
         }
         return Mapping(entries, sample.origin, sample.is_open)
     if is_tensor(sample):
-        return like(sample, Known(False))
+        batch = like(sample, Known(False))
+        batch.slots[SHAPE] = batch_of(joined_trait(sample, SHAPE), size)
+        return batch
     if is_array(sample):
         return _batch(joined_dtype(sample), node)
     return batch_on_cpu(node, is_sure=isinstance(sample, Instance) and fits(sample.name.removesuffix("[]"), kinds.data_readers))
@@ -212,7 +237,7 @@ def each_of(value: Value) -> Value | None:
         if trait(one, EACH) is not UNKNOWN:
             found.append(trait(one, EACH))
         elif is_tensor(one) or is_array(one):
-            found.append(element_of(one))
+            found.append(row_of(one))
         elif (inner := contained(one)) is not None:
             found.append(inner)
         elif isinstance(one, Items) and any(map(has_traits, one.values())) and not one.open:
@@ -294,4 +319,4 @@ def split(value: Value, number: int) -> Value | None:
     if not isinstance(value, Instance):
         return None
     part = value.slots.get(("item", number)) or value.slots.get(EACH)
-    return element_of(value) if part is None and (is_tensor(value) or is_array(value)) else part
+    return row_of(value) if part is None and (is_tensor(value) or is_array(value)) else part

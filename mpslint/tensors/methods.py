@@ -5,11 +5,13 @@ from __future__ import annotations
 import ast
 
 from mpslint.facts.values import UNKNOWN, Argument, Instance, Items, Known, Symbol, Value, alternatives_of, is_weak
+from mpslint.tensors.arguments import GivenByName
 from mpslint.tensors.graphs import without
 from mpslint.tensors.kinds import load_kinds
 from mpslint.tensors.loaders import held_at, put
 from mpslint.tensors.meet import name_device, note_use, wide
 from mpslint.tensors.modules import children, move, within
+from mpslint.tensors.shapes import shape_by, shape_told
 from mpslint.tensors.signatures import load_signatures
 from mpslint.tensors.traits import (
     DTYPE,
@@ -19,6 +21,7 @@ from mpslint.tensors.traits import (
     NUMBER,
     PARTS,
     PLACE,
+    SHAPE,
     SWAPPED,
     ZERO,
     Machine,
@@ -144,11 +147,13 @@ def attribute(m: Machine, base: Instance, name: str, node: ast.AST | None) -> Va
     if not base.kind or is_module(base):
         return None
     if name == "shape":
-        return shape_of(base)
+        told = shape_told(base)
+        return shape_of(base) if told is UNKNOWN else told
     if name in kinds.views:
         view = like(base, graph=without(trait(base, GRAPH)) if name in kinds.views_without_graph else None)
         if name in kinds.views_swapped:
             view.slots[LAYOUT] = SWAPPED
+            view.slots[SHAPE] = shape_by(load_signatures()[f"{kinds.tensor}.{name}"], GivenByName({"input": Argument(base, node)}, False))
         return view
     if name == "requires_grad":
         graph = trait(base, GRAPH)

@@ -22,9 +22,12 @@ from mpslint.facts.values import (
     weakened,
 )
 from mpslint.facts.values import Mapping as DictValue
+from mpslint.tensors.arguments import GivenByName
 from mpslint.tensors.graphs import computed, note_frozen, note_pass
 from mpslint.tensors.kinds import fits, load_kinds
 from mpslint.tensors.meet import Met, meet, met, note_other_autocast, note_use
+from mpslint.tensors.memory import note_large
+from mpslint.tensors.shapes import shape_by
 from mpslint.tensors.signatures import Signature, load_signatures, with_arguments
 from mpslint.tensors.state import default_dtype, default_place, is_without_graph
 from mpslint.tensors.traits import (
@@ -33,6 +36,7 @@ from mpslint.tensors.traits import (
     GRAPH,
     HOOKED,
     PLACE,
+    SHAPE,
     WEIGHTS,
     Machine,
     devices_of,
@@ -49,7 +53,7 @@ from mpslint.tensors.traits import (
     trait,
     typed,
 )
-from mpslint.tensors.transfer import GivenByName, apply, graph_of
+from mpslint.tensors.transfer import apply, graph_of
 
 MOST_MODULES = 2000
 """Modules within one that a move goes through."""
@@ -315,10 +319,17 @@ def call_module(
         typed(result, load_kinds().tensor, place=place, graph=graph)
         result.slots[EACH] = like(result)
         return result
+    made: Value = result
     if own.parts:
         _give_parts(result, own.parts, place, dtype, graph)
-        return result
-    return typed(result, load_kinds().tensor, place=place, dtype=dtype, graph=graph, zero=Known(False) if own.zero == "never" else UNKNOWN)
+        made = result.slots["item", 0]
+    else:
+        typed(result, load_kinds().tensor, place=place, dtype=dtype, graph=graph, zero=Known(False) if own.zero == "never" else UNKNOWN)
+    shape = shape_by(own, GivenByName({**_of_class(own, module), **named, **keywords}, False)) if own.shape else UNKNOWN
+    if shape is not UNKNOWN and isinstance(made, Instance):
+        made.slots[SHAPE] = shape
+        note_large(m, node, made, values, own)
+    return result
 
 
 def _graph(module: Instance, inputs: Sequence[Met], is_assumed: bool) -> Value:

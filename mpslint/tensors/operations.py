@@ -11,6 +11,8 @@ from mpslint.tensors.graphs import computed
 from mpslint.tensors.kinds import load_kinds
 from mpslint.tensors.loaders import held_at
 from mpslint.tensors.meet import meet, met, note_use, on_cpu, shared_place, wide
+from mpslint.tensors.memory import note_large
+from mpslint.tensors.shapes import PRODUCT, TOGETHER, part_shape, shape_of_operator
 from mpslint.tensors.state import default_dtype, is_without_graph
 from mpslint.tensors.traits import (
     APART,
@@ -20,6 +22,7 @@ from mpslint.tensors.traits import (
     MAYBE,
     NUMBER,
     PLACE,
+    SHAPE,
     Machine,
     is_array,
     is_number,
@@ -76,12 +79,16 @@ def binary(
     )
     if in_place:
         dtype = joined_trait(left, DTYPE)
+    shape = joined_trait(left, SHAPE) if in_place else shape_of_operator(left, right, isinstance(op, ast.MatMult))
     graph = computed(Known(False) if is_test or is_without_graph(m) else graph_of(operands), sides)
     zero = UNKNOWN if isinstance(op, ast.MatMult) else Known(False) if arrays else zero_of(operands)
     note_use(m, place)
     made = typed(Instance(""), kind, place=place, dtype=dtype, graph=graph, zero=zero)
     if kind != kinds.tensor:
         size_computed(made, sides if not isinstance(op, ast.MatMult) else [UNKNOWN])
+    elif shape is not UNKNOWN:
+        made.slots[SHAPE] = shape
+        note_large(m, node, made, sides if isinstance(op, ast.MatMult) else (), PRODUCT if isinstance(op, ast.MatMult) else TOGETHER)
     if kind == kinds.tensor and not is_test:
         wide(m, node, made, dtype, place, "cast")
     return made
@@ -113,6 +120,8 @@ def item(m: Machine, node: ast.Subscript, base: Value, index: Value) -> Value | 
         return None
     _meet_index(m, node, (node.value, node.slice), base, index)
     part = part_by(base, node.slice, index)
+    if (shape := part_shape(m, base, node.slice, index)) is not UNKNOWN:
+        part.slots[SHAPE] = shape
     if is_tensor(part) and _leaves_out(node.slice):
         part.slots[LAYOUT] = APART
     return part

@@ -71,6 +71,11 @@ class Signature:
     """When the result has no dimensions: `always`, `never`, `same` (as the first tensor given), `all` (where none has any), `unless NAME`
     is given or `keepdim` is true, `all unless NAME`, `reduced` (by a loss, unless its argument `reduction` is "none"), `maybe` (an
     array may be a scalar); '' where that isn't known."""
+    shape: str = ""
+    """How long the dimensions of what it gives are, of several tensors those of the first, or of each: a word of `shapes.WORDS`, and what
+    that works them out of (`last out_features`); '' where that isn't known."""
+    copies: tuple[int, ...] = ()
+    """How many tensors as large as the first operand lie in memory together at least: when it has run, and in its backward pass."""
     size: str = ""
     """What says how many dimensions an array that it gives has: a parameter that is its size, or the number itself."""
     in_place: bool = False

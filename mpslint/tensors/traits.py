@@ -53,6 +53,8 @@ EACH = (TRAIT, "each")
 """What going through it gives."""
 LAYOUT = (TRAIT, "layout")
 """How a view of another tensor lies in memory: `swapped`, with its dimensions in another order, or `apart`, with gaps between numbers."""
+SHAPE = (TRAIT, "shape")
+"""How long its dimensions are, as `shapes.Shape`."""
 WEIGHTS = (TRAIT, "weights")
 """Whether a module has parameters or buffers of its own."""
 
@@ -175,6 +177,8 @@ def retyped(old: Instance, **changed: Value) -> Instance:
     keys = {"place": PLACE, "dtype": DTYPE, "graph": GRAPH, "zero": ZERO}
     if made.slots.get(LAYOUT, APART) is APART:
         made.slots.pop(LAYOUT, None)  # a copy has no others between its numbers
+    if isinstance(shape := made.slots.get(SHAPE), Known):
+        made.slots[SHAPE] = Known(shape.value.copied(), shape.origin, shape.weak)
     for name, value in changed.items():
         made.slots[keys[name]] = value
     return made
@@ -266,8 +270,9 @@ def like(value: Value, zero: Value | None = None, graph: Value | None = None) ->
     """Return another value with the traits of a tensor or an array, but for those that are given."""
     first = next(one for one in alternatives_of(value) if isinstance(one, Instance))
     made = Instance(f"{first.name}[]" if first.name else "", owner=first)
-    if zero is None and (dimensions := joined_trait(value, DIMENSIONS)) is not UNKNOWN:
-        made.slots[DIMENSIONS] = dimensions
+    for key in (DIMENSIONS, SHAPE) if zero is None else ():
+        if (found := joined_trait(value, key)) is not UNKNOWN:
+            made.slots[key] = found
     return typed(
         made,
         first.kind,

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from mpslint.core.record import record
 from mpslint.facts.joined import join_all
 from mpslint.facts.values import RAISED, UNKNOWN, Argument, Instance, Items, Known, Value, alternatives_of, is_weak
+from mpslint.tensors.arguments import GivenByName
 from mpslint.tensors.dimensions import dimensions_of, size_argument, size_computed, size_reduced, sized
 from mpslint.tensors.dtypes import dtype_of_data, result_dtype, typed_operand
 from mpslint.tensors.graphs import computed, without
 from mpslint.tensors.kinds import DTYPES, load_kinds
 from mpslint.tensors.meet import Met, meet, met, name_device, note_use, on_cpu, shared_place, wide
+from mpslint.tensors.memory import note_large
+from mpslint.tensors.shapes import shape_by, shape_told
 from mpslint.tensors.signatures import Signature, with_arguments
 from mpslint.tensors.state import default_dtype, default_place, is_without_graph
 from mpslint.tensors.traits import (
@@ -24,6 +26,7 @@ from mpslint.tensors.traits import (
     NUMBER,
     OF_ARRAY,
     PLACE,
+    SHAPE,
     SWAPPED,
     ZERO,
     Machine,
@@ -41,54 +44,6 @@ from mpslint.tensors.traits import (
 )
 
 
-@record(frozen=True, eq=False)
-class GivenByName:
-    """The arguments of one call by the names of the parameters."""
-
-    values: Mapping[str, Argument]
-    is_open: bool
-    """Others may be given that aren't known."""
-    rest: tuple[Argument, ...] = ()
-    """Positional arguments of the parameter that takes all further ones, but for the first."""
-    more: str = ""
-    """The name of that parameter."""
-
-    def value(self, name: str) -> Value | None:
-        """Return an argument's value; None for one that isn't given, or is None."""
-        value = self.values[name].value if name in self.values else None
-        return None if value is not None and is_none(value) else value
-
-    def all(self, names: Sequence[str]) -> Iterator[Argument]:
-        """Yield what some parameters are given."""
-        for name in names:
-            if name in self.values:
-                yield self.values[name]
-                yield from self.rest if name == self.more else ()
-
-    @property
-    def first(self) -> Argument | None:
-        """What the first parameter is given; a method's is its object."""
-        return next(iter(self.values.values()), None)
-
-
-def given_to(
-    signature: Signature,
-    receiver: Value | None,
-    node: ast.Call,
-    positional: Sequence[Argument],
-    keywords: Mapping[str, Argument],
-    is_open: bool,
-) -> GivenByName:
-    """Return the arguments of a call by parameter; a method's object is its first."""
-    own = [Argument(receiver, node.func.value if isinstance(node.func, ast.Attribute) else node)] if receiver is not None else []
-    ordered = [*own, *positional]
-    named = dict(zip(signature.parameters, ordered, strict=False))
-    rest = ordered[len(signature.parameters) :]
-    if rest and signature.rest:
-        named[signature.rest] = rest[0]
-    return GivenByName({**named, **keywords}, is_open, tuple(rest[1:]), signature.rest)
-
-
 def apply(m: Machine, signature: Signature, given: GivenByName, node: ast.Call, result: Instance) -> Value:
     """Return what a call of a function with a signature gives: its result with traits, or a plain value; notes what goes wrong."""
     kinds = load_kinds()
@@ -104,11 +59,15 @@ def apply(m: Machine, signature: Signature, given: GivenByName, node: ast.Call, 
     if (written := given.value("out")) is not None:
         return written
     if signature.in_place or signature.gives == "self":
-        return given.first.value if given.first is not None else UNKNOWN
+        changed = given.first.value if given.first is not None else UNKNOWN
+        if signature.shape not in ("", "same", "all") and isinstance(changed, Instance) and SHAPE in changed.slots:
+            m.store.write(changed.slots, SHAPE, shape_by(signature, given))
+        return changed
     if signature.gives_back:
         return _given_back(signature, [argument for argument in (*given.values.values(), *given.rest) if argument.keyword is None], node)
     if signature.gives in ("python", "none"):
-        return NUMBER if signature.gives == "python" else Known(None, node)
+        told = shape_told(given.first.value, given.value("dim")) if signature.shape == "told" and given.first is not None else UNKNOWN
+        return Known(None, node) if signature.gives == "none" else NUMBER if told is UNKNOWN else told
     if not signature.gives and not signature.parts:
         return result
     kind = signature.gives
@@ -120,9 +79,13 @@ def apply(m: Machine, signature: Signature, given: GivenByName, node: ast.Call, 
         _zero(signature, given, operands),
     )
     note_use(m, place)
+    shape = shape_by(signature, given)
     if signature.parts:
         classes = signature.part_classes or (kind,) * len(signature.parts)
-        return _group(m, signature, signature.parts, classes, given, node, result, place, graph, zero)
+        group = _group(m, signature, signature.parts, classes, given, node, result, place, graph, zero)
+        if shape is not UNKNOWN and isinstance(first := group.slots["item", 0], Instance):
+            first.slots[SHAPE] = shape
+        return group
     if kind in kinds.arrays:
         _size(signature, given, result)
         zero = joined_zero(result) if ZERO in result.slots else zero
@@ -134,8 +97,11 @@ def apply(m: Machine, signature: Signature, given: GivenByName, node: ast.Call, 
     typed(made, kind, place=place, dtype=dtype, graph=_of_dtype(graph, dtype), zero=zero)
     if signature.swaps:
         made.slots[LAYOUT] = SWAPPED
+    if shape is not UNKNOWN:
+        made.slots[SHAPE] = shape
     if kind == kinds.tensor:
         wide(m, node, made, dtype, place, "make" if signature.makes else "cast", signature.name)
+        note_large(m, node, made, [one.value for one in given.all(signature.operands)], signature)
     if signature.each:
         result.slots[EACH] = made
     return result
@@ -209,6 +175,8 @@ def _place(m: Machine, signature: Signature, given: GivenByName, operands: list[
 def _named_dtype(signature: Signature, given: GivenByName) -> Value | None:
     """Return the dtype that an argument names; None where none does."""
     named = given.value(signature.dtype_argument) if signature.dtype_argument else None
+    if named is None and signature.dtype_argument and dtype_of(size := given.value(signature.rest) or UNKNOWN):
+        named = size  # `x.view(torch.int32)`
     if named is None:
         return UNKNOWN if given.is_open and signature.dtype_argument else None
     found = [(dtype_of(one), one) for one in alternatives_of(named)]

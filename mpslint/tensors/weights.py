@@ -12,6 +12,7 @@ from mpslint.tensors.traits import (
     NUMBER,
     PARTS,
     PLACE,
+    SHAPE,
     WEIGHTS,
     ZERO,
     elements_of,
@@ -28,6 +29,7 @@ def as_parameter(data: Value, asked: Argument | None, made: Instance) -> Value:
     """Make what a call gives a parameter of a tensor."""
     graph = Known(True) if asked is None else asked.value if isinstance(asked.value, Known) else UNKNOWN
     dtype, place = joined_trait(data, DTYPE), joined_trait(data, PLACE)
+    made.slots[SHAPE] = joined_trait(data, SHAPE)
     return typed(made, load_kinds().tensor, place=place, dtype=dtype, graph=graph, zero=joined_trait(data, ZERO))
 
 

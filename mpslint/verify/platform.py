@@ -63,6 +63,14 @@ def missing_operators(torch: str) -> dict[str, str]:
     return {name: first for name, first in missing.items() if name not in names["cpu_fallback"]}
 
 
+def operators_left(torch: str) -> list[tuple[str, list[str], str]]:
+    """Return what becomes of the operators that MPS doesn't compute in this torch: in a word, their names, and the rule about them."""
+    known = platform_data("operators")
+    names = {"missing": missing_operators(torch), "cpu_fallback": known["cpu_fallback"]}
+    whole = {word: list(dict.fromkeys(one.partition(".")[0] for one in names[word] if not one.startswith("_"))) for word in names}
+    return [(said["says"], whole[word], said["rule"]) for word, said in known["told"].items()]
+
+
 @dataclass(frozen=True, slots=True)
 class Case:
     """A kernel that refuses or miscomputes something: the operators, the predicate that recognises it, what to say."""

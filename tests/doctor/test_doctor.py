@@ -30,7 +30,8 @@ from mpslint.doctor.problems import (
 )
 from mpslint.doctor.torch_probe import TorchProbe, probe_torch
 from mpslint.report.console import console
-from mpslint.report.doctor import examination_json, print_examination
+from mpslint.report.doctor import examination_json, operator_rows, print_examination
+from mpslint.verify.platform import missing_operators
 
 MAC = ThisMachine("Darwin", (15, 3), "Apple M2 Pro", "arm64", 16 * 1024**3, False, False, None)
 LINUX = ThisMachine("Linux", None, "x86_64", "x86_64", 16 * 1024**3, None, None, None)
@@ -368,6 +369,19 @@ def test_a_mac_as_tables(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> 
     for text in ("MPS available yes", "MPS adds two numbers no", "Metal recommends 17.00 GiB", "MPS backend out of memory"):
         assert text in printed
     assert printed.endswith("Nothing known is wrong.")
+
+
+def test_the_operators_that_mps_lacks_are_those_of_the_installed_torch() -> None:
+    """By the table that verify asks too: a newer torch lacks fewer."""
+    old, new = (dict(operator_rows(torch)) for torch in ("2.3.0", "2.13.0"))
+
+    for torch, rows in (("2.3.0", old), ("2.13.0", new)):
+        whole = {name.partition(".")[0] for name in missing_operators(torch) if not name.startswith("_")}
+        assert rows["no MPS kernel"].startswith(f"{len(whole)} operators")
+        assert rows["no MPS kernel"].endswith("(mpslint explain MPS910)")
+        assert "col2im" in rows["computed on the CPU"]
+    assert len(missing_operators("2.13.0")) < len(missing_operators("2.3.0"))
+    assert list(operator_rows("")) == []
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 import pytest
 
 from mpslint.core.finding import RuleError
-from mpslint.tensors import signatures
+from mpslint.tensors import shapes, signatures
 from mpslint.tensors.signatures import load_signatures, signature_of
 
 SIGNATURES = load_signatures()
@@ -49,6 +50,8 @@ def test_signatures_say_what_they_can() -> None:
             assert {one.dtype, *dtypes_of(one.parts)} <= DTYPES | WORDS, name
             assert one.zero in ZERO or "unless" in one.zero.split(), name
             assert one.takes in ("", "weights", "whole"), name
+            word, *names = one.shape.split() or [""]
+            assert word in ("", "told") or inspect.signature(shapes.WORDS[word]).bind(None, *names), name
             assert {one.place, *one.places} <= {"", "cpu", "cuda"}, name
             assert not set(one.operands) & {*one.anywhere, *(one.on_cpu if one.gives == "torch.Tensor" else ())}, name
             assert one.does == "" or one.does in SIGNATURES, name

@@ -86,7 +86,7 @@ def _given(name: str, observed: Sequence[Observed], in_place: bool) -> dict[str,
         if split[True] and split[False]:
             first, second = facts(name, split[False], in_place), facts(name, split[True], in_place)
             if first is not None and second is not None:
-                blank = {"gives": "", "dtype": "", "parts": [], "each": False, "graph": True, "zero": ""}
+                blank = {"gives": "", "dtype": "", "parts": [], "each": False, "graph": True, "zero": "", "shape": ""}
                 differs = {one: second.get(one, blank[one]) for one in blank if second.get(one, blank[one]) != first.get(one, blank[one])}
                 return first | {"with_arguments": {key: differs}}
     return {}
@@ -118,6 +118,8 @@ def facts(name: str, observed: Sequence[Observed], in_place: bool) -> dict[str, 
         said["dtype"] = dtype
     if zero := _zero(name, observed) if not said.get("each") and not in_place else "":
         said["zero"] = zero
+    if shape := _shape(name, observed) if not said.get("each") and not in_place else "":
+        said["shape"] = shape
     return said | _graph(observed)
 
 
@@ -214,7 +216,7 @@ def _values(given: Any) -> Iterable[Any]:
 
 def _zero(name: str, observed: Sequence[Observed]) -> str:
     """When the result has no dimensions."""
-    cases = [(one.call, one.result.dims[0]) for one in observed if one.dtype in (torch.float32, torch.int64)]
+    cases = [(one.call, len(one.result.shapes[0])) for one in observed if one.dtype in (torch.float32, torch.int64)]
     cases += [probe for call, _ in cases[:ASKED] for probe in _probes(name, call)]
     zeros = [(call, dims == 0) for call, dims in cases]
     if not zeros or not any(call.tensors() for call, _ in zeros):
@@ -237,6 +239,35 @@ def _zero(name: str, observed: Sequence[Observed]) -> str:
     return "never" if len(zeros) > 3 else ""
 
 
+def _shape(name: str, observed: Sequence[Observed]) -> str:
+    """Whether what is given has the shape of the first tensor, or the one to which all are broadcast, whatever they are."""
+    ran = [one for one in observed if one.call.tensors()]
+    real = [one.call for one in ran if one.dtype == ran[0].dtype]
+    cases = [(one.result.shapes[0], _shapes(one.call)) for one in observed if one.call.tensors()]
+    several = len(_shapes(real[0])) if real else 0
+    like = [probe for call in real[:ASKED] for shape in ((2, 3, 5), (7, 2), (3, 1, 4)) for probe in _shaped(name, call, [shape] * several)]
+    broadcast = [probe for call in real[:ASKED] for probe in _shaped(name, call, [(2, 1, 5), (3, 1), (2, 3, 5)][:several])]
+    if len({result for result, _ in like}) < 2 or any(result != shapes[0] for result, shapes in like):
+        return ""
+    if several > 1 and broadcast and all(result == (2, 3, 5) for result, _ in broadcast):
+        return "all" if all(result == tuple(torch.broadcast_shapes(*shapes)) for result, shapes in cases) else ""
+    return "same" if not (several > 1 and broadcast) and all(result == shapes[0] for result, shapes in cases) else ""
+
+
+def _shapes(call: Call) -> list[tuple[int, ...]]:
+    return [tuple(tensor.shape) for given in call.tensors().values() for tensor in given]
+
+
+def _shaped(name: str, call: Call, shapes: Sequence[tuple[int, ...]]) -> Iterable[tuple[tuple[int, ...], list[tuple[int, ...]]]]:
+    """The shape of what a function gives for tensors of some shapes, and theirs; nothing where it takes none of these."""
+    left = iter(shapes)
+    with contextlib.suppress(Exception):
+        probe = call.mapped(lambda _, one: one.detach().reshape(-1)[:1].expand(next(left)).clone())
+        result = result_of(run(name, probe.mapped(lambda _, one: one.clone())), probe)
+        if result.kind in ("tensor", "self"):
+            yield result.shapes[0], _shapes(probe)
+
+
 def _probes(name: str, call: Call) -> Iterable[tuple[Call, int]]:
     """Calls with tensors without dimensions, and with one element, that a function takes."""
     first = next(iter(call.tensors()), "")
@@ -252,7 +283,7 @@ def _probes(name: str, call: Call) -> Iterable[tuple[Call, int]]:
                 )
                 result = result_of(run(name, probe), probe)
                 if result.kind in ("tensor", "self"):
-                    yield probe, result.dims[0]
+                    yield probe, len(result.shapes[0])
 
 
 def _parameters(name: str, observed: Sequence[Observed]) -> tuple[str, ...]:

@@ -35,8 +35,11 @@ NOT_CALLED = (
 @functools.cache
 def by_hand() -> Mapping[str, Mapping[str, Any]]:
     """What is known without measuring, by qualified name: fields that replace the measured ones, None for those that aren't known."""
-    said = yaml.safe_load(BY_HAND.read_text(encoding="utf-8"))
-    return {name: (group["says"] or {}) | (one or {}) for group in said for name, one in group["names"].items()}
+    found: dict[str, dict[str, Any]] = {}
+    for group in yaml.safe_load(BY_HAND.read_text(encoding="utf-8")):
+        for name, one in group["names"].items():
+            found.setdefault(name, {}).update((group["says"] or {}) | (one or {}))
+    return found
 
 
 def names() -> list[str]:

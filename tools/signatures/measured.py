@@ -28,7 +28,7 @@ class Result:
     kind: str
     """`tensor`, `several` (a tuple or list of tensors), `none`, `self`, `python` or `other`."""
     dtypes: tuple[torch.dtype, ...] = ()
-    dims: tuple[int, ...] = ()
+    shapes: tuple[tuple[int, ...], ...] = ()
     graphs: tuple[bool, ...] = ()
     places: tuple[str, ...] = ()
     nested: Any = None
@@ -49,7 +49,7 @@ def result_of(value: Any, call: Call) -> Result:
     tensors = list(leaves(value))
     facts = (
         tuple(one.dtype for one in tensors),
-        tuple(one.dim() for one in tensors),
+        tuple(tuple(one.shape) for one in tensors),
         tuple(one.requires_grad for one in tensors),
         tuple(one.device.type for one in tensors),
     )
