@@ -8,7 +8,7 @@ import click
 
 from mpslint.cli._options import configuration_of, target_of, target_options
 from mpslint.cli._say import standard_input
-from mpslint.core.inert import inert_json
+from mpslint.core.inert import json_text
 from mpslint.session.session import Options
 from mpslint.source.files import STANDARD_INPUT
 
@@ -41,9 +41,7 @@ def command(path: str, output_format: str, schema: bool, **values: Any) -> None:
     stdin = standard_input() if path == STANDARD_INPUT else b""
     found = in_force(path, Options(target=target_of(values), **configuration_of(values), stdin=stdin))
     if output_format == "json":
-        import json
-
-        click.echo(inert_json(json.dumps(as_data(found), indent=2, ensure_ascii=False)))
+        click.echo(json_text(as_data(found)))
         return
     from mpslint.report.terminal import terminal
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,7 +11,7 @@ import click
 from mpslint.cli._options import target_of, version_options
 from mpslint.cli._say import say, standard_input
 from mpslint.core.finding import ReadError, UsageError
-from mpslint.core.inert import inert_json
+from mpslint.core.inert import json_text
 from mpslint.core.versions import parse_version
 from mpslint.diagnose.diagnosis import Diagnosis, Explained
 from mpslint.diagnose.joining import Source
@@ -119,8 +118,7 @@ def _show(diagnosis: Diagnosis, sources: list[Source], form: str) -> None:
         from mpslint.report.diagnosis_json import diagnosis_json
         from mpslint.report.joined import sources_json
 
-        data = {**diagnosis_json(diagnosis), "sources": sources_json(sources)}
-        click.echo(inert_json(json.dumps(data, indent=2, ensure_ascii=False)))
+        click.echo(json_text({**diagnosis_json(diagnosis), "sources": sources_json(sources)}))
     elif form == "markdown":
         from mpslint.report.diagnosis import markdown
         from mpslint.report.joined import sources_markdown

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import click
 
 from mpslint.cli._options import RuleName
+from mpslint.core.inert import json_text
 from mpslint.session.configuration import find_configuration
 
 
@@ -41,7 +41,7 @@ def command(names: tuple[str, ...], output_format: str, is_whole: bool) -> None:
     if output_format == "json":
         from mpslint.report.rule_page import rule_as_data
 
-        click.echo(json.dumps([rule_as_data(rule) for rule in rules], indent=2, ensure_ascii=False))
+        click.echo(json_text([rule_as_data(rule) for rule in rules]))
         return
     if output_format == "markdown":
         from mpslint.report.rule_page import rule_page

@@ -11,6 +11,7 @@ from types import MappingProxyType
 
 from mpslint.config.shell_branches import PREFIXES, Branches
 from mpslint.config.shell_words import ASSIGNMENT, CONTINUED, Allowance, Shell, Variable, Word
+from mpslint.config.variables import variable
 from mpslint.core.finding import Span
 from mpslint.core.knowledge import platform_data
 from mpslint.core.record import record
@@ -112,25 +113,22 @@ def read_dotenv(text: str) -> ShellFacts:
         match = _DOTENV.match(line)
         if match is not None:
             raw = match.group(2)
-            text_value = raw[1:-1] if raw[:1] in "\"'" and raw[:1] else raw
-            start = position + match.start(1)
-            value_start, value_end = position + match.start(2), position + match.end(2)
-            known: Value = Known(text_value) if "$" not in text_value else UNKNOWN
-            facts.environment.append(EnvironmentWrite(match.group(1), known, start, value_end, value_start, value_end, style="dotenv"))
+            value = raw[1:-1] if raw[:1] in "\"'" and raw[:1] else raw
+            place = position + match.start(2), position + match.end(2)
+            facts.environment.append(variable(match.group(1), value, position + match.start(1), place))
         position += len(line)
     return facts
 
 
 def read_magic(text: str, offset: int) -> ShellFacts:
     """Return the variable that `%env NAME=value` or `%env NAME value` sets; `text` is what follows the magic's name."""
-    facts = ShellFacts()
     match = re.match(r"[ \t]*([A-Za-z_]\w*)[ \t]*(?:=|[ \t])[ \t]*(\S.*?)[ \t]*$", text)
-    if match is not None:
-        raw = match.group(2)
-        value: Value = UNKNOWN if "$" in raw or "{" in raw else Known(raw.strip("\"'"))
-        start, end = offset + match.start(1), offset + match.end(2)
-        facts.environment.append(EnvironmentWrite(match.group(1), value, start, end, offset + match.start(2), end, style="magic"))
-    return facts
+    if match is None:
+        return ShellFacts()
+    raw = match.group(2)
+    value: Value = UNKNOWN if "$" in raw or "{" in raw else Known(raw.strip("\"'"))
+    start, end = offset + match.start(1), offset + match.end(2)
+    return ShellFacts([EnvironmentWrite(match.group(1), value, start, end, offset + match.start(2), end, style="magic")])
 
 
 def read_snippets(snippets: Sequence[Snippet], names: Callable[[Snippet], Mapping[str, Variable]] = lambda snippet: {}) -> ShellFacts:
@@ -141,9 +139,8 @@ def read_snippets(snippets: Sequence[Snippet], names: Callable[[Snippet], Mappin
             facts.environment += read_magic(snippet.text, snippet.span.start).environment
         elif snippet.kind is SnippetKind.SHELL:
             given = names(snippet)
-            found = of_one_line(
-                _read(Shell(snippet.text, snippet.span.start, dict(given), takes_braces=bool(given), allowance=allowance), "shell")
-            )
+            shell = Shell(snippet.text, snippet.span.start, dict(given), takes_braces=bool(given), allowance=allowance)
+            found = of_one_line(_read(shell, "shell"))
             facts.commands += found.commands
             facts.environment += found.environment
     return facts
@@ -264,8 +261,7 @@ def _script_at(words: Sequence[Word]) -> int | None:
             return index
         if word.raw.startswith("-"):
             name = word.raw.lstrip("-").replace("-", "_")
-            is_module = name in ("m", "module")
-            if is_module and index + 1 < len(words):
+            if name in ("m", "module") and index + 1 < len(words):
                 return index + 1
             is_value = "=" not in word.raw and name not in SWITCHES
         elif not is_value:
@@ -291,21 +287,19 @@ def _plain_command(words: Sequence[Word], shell: Shell, is_launcher: bool = Fals
                 value = words[index]
                 index += 1
             span = Span(word.start, max(value.span.end, word.span.end))
-            flags[key] = Flag(_known(value), span, value.span, shell.origin(value.raw, value.start), before)
+            flags[key] = _flag(value, span, shell, before)
             continue
         if not word.raw.startswith("--") or len(word.raw) < 3:
             plain.append(word.text or word.raw)
             if (named := ASSIGNED.match(word.raw)) is not None:
                 value = word.after(named.end(), word.text[named.end() :] if word.text is not None else None)
-                assigned[named[1]] = Flag(_known(value), word.span, value.span, shell.origin(value.raw, value.start), before)
+                assigned[named[1]] = _flag(value, word.span, shell, before)
             continue
         name, equals, _ = word.raw[2:].partition("=")
         key = name.replace("-", "_")
         if equals:
             text = word.text.partition("=")[2] if word.text is not None else None
-            value = word.after(len(name) + 3, text)
-            origin = shell.origin(value.raw, value.start)
-            flags[key] = Flag(_known(value), word.span, value.span, origin, before)
+            flags[key] = _flag(word.after(len(name) + 3, text), word.span, shell, before)
         elif index < len(words) and not words[index].raw.startswith("--") and not (is_launcher and key in SWITCHES):
             value = words[index]
             index += 1
@@ -315,6 +309,10 @@ def _plain_command(words: Sequence[Word], shell: Shell, is_launcher: bool = Fals
             flags[key] = Flag(Known(True), word.span, None, None, before)
     given = tuple(one for word in words for one in _given(word))
     return Command(tuple(plain), flags, Span(words[0].place.start, words[-1].place.end), assigned=assigned, given=given)
+
+
+def _flag(value: Word, span: Span, shell: Shell, before: int) -> Flag:
+    return Flag(_known(value), span, value.span, shell.origin(value.raw, value.start), before)
 
 
 def _given(word: Word) -> Iterator[Given]:
