@@ -57,6 +57,11 @@ class RuleName(click.types.StringParamType):
         return [CompletionItem(f"{start}{value}", help=text) for value, text in by_id + by_name]
 
 
+def format_option(*choices: str, help: str, names: Sequence[str] = ("--format",)) -> Decorator:
+    """Return the option that says how to print; the first of its choices is the default."""
+    return click.option(*names, "output_format", type=click.Choice(choices), default=choices[0], show_default=True, help=help)
+
+
 def file_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add the arguments and options that say which files are read and by which rules."""
     decorators: list[Decorator] = [

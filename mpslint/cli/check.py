@@ -222,7 +222,6 @@ def _print_verbose(files: list[FoundFile], options: Options, seconds: float) -> 
 
 
 def _refuse_contradictions(asked: Asked) -> None:
-    """Raise UsageError for options that ask for two things to be done with the findings."""
     if asked.baseline is not None and asked.write_baseline is not None:
         raise UsageError("--baseline leaves findings out, --write-baseline writes them down: give one of the two")
     if asked.add_ignore is not None and (asked.baseline or asked.write_baseline) is not None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from mpslint.cli._options import configuration_of, target_of, target_options
+from mpslint.cli._options import configuration_of, format_option, target_of, target_options
 from mpslint.cli._say import standard_input
 from mpslint.core.inert import json_text
 from mpslint.session.session import Options
@@ -15,7 +15,7 @@ from mpslint.source.files import STANDARD_INPUT
 
 @click.command(short_help="Show the effective configuration of a path and its sources.")
 @click.argument("path", default=".")
-@click.option("--format", "output_format", type=click.Choice(["text", "json"]), default="text", show_default=True, help="How to show it.")
+@format_option("text", "json", help="How to show it.")
 @click.option("--schema", is_flag=True, help="Print the JSON schema of the configuration instead, for editors.")
 @target_options
 def command(path: str, output_format: str, schema: bool, **values: Any) -> None:

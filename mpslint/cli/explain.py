@@ -6,22 +6,14 @@ from pathlib import Path
 
 import click
 
-from mpslint.cli._options import RuleName
+from mpslint.cli._options import RuleName, format_option
 from mpslint.core.inert import json_text
 from mpslint.session.configuration import find_configuration
 
 
 @click.command(short_help="Explain a rule.")
 @click.argument("names", nargs=-1, required=True, type=RuleName(), metavar="RULE...")
-@click.option(
-    "--format",
-    "--output-format",
-    "output_format",
-    type=click.Choice(["text", "json", "markdown"]),
-    default="text",
-    show_default=True,
-    help="Format of the explanation.",
-)
+@format_option("text", "json", "markdown", help="Format of the explanation.", names=("--format", "--output-format"))
 @click.option("--all", "is_whole", is_flag=True, help="All versions and fixes, what isn't reported, and the sources.")
 def command(names: tuple[str, ...], output_format: str, is_whole: bool) -> None:
     """Explain rules: what happens for the versions of this folder, why, before and after, and what to do.

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from mpslint.cli._options import WithWords, file_options, options_of, paths_of, words_of
+from mpslint.cli._options import WithWords, file_options, format_option, options_of, paths_of, words_of
 from mpslint.cli._say import EXIT_UNREADABLE, complain
 from mpslint.core.finding import ReadError
 from mpslint.core.inert import json_text
@@ -17,7 +17,7 @@ from mpslint.session.runs import check_paths
 
 @click.command(cls=WithWords, short_help="Show the training run as mpslint understands it.")
 @file_options
-@click.option("--format", "output_format", type=click.Choice(["text", "json"]), default="text", show_default=True, help="How to report.")
+@format_option("text", "json", help="How to report.")
 @click.option("--estimate", is_flag=True, help="Say what memory and time the run needs on which Mac.")
 @click.option("--written", is_flag=True, help="Only what the file says, without defaults.")
 def command(output_format: str, estimate: bool, written: bool, **values: Any) -> None:

@@ -59,7 +59,6 @@ def groups_in(document: Document, offset: int = 0) -> Iterator[Group]:
 
 
 def _of_python(one: Spawned, document: Document, offset: int) -> Iterator[Group]:
-    """Yield the commands that one call in Python starts."""
     if one.is_shell:
         yield Group(read_shell(one.words[0].raw, offset + one.words[0].start).commands, one.folder)
         return

@@ -81,7 +81,6 @@ def _may_run(text: str, step: ConfigMapping) -> bool:
 
 
 def _may_hold(part: str) -> bool:
-    """Return whether one comparison of a condition may hold on a Mac."""
     match = _CONDITION.search(part)
     if match is None or not _OF_RUNNER.search(match["where"] or match["subject"]):
         return True

@@ -7,7 +7,6 @@ import functools
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field
-from types import MappingProxyType
 
 from mpslint.config.shell_branches import PREFIXES, Branches
 from mpslint.config.shell_words import ASSIGNMENT, CONTINUED, Allowance, Shell, Variable, Word
@@ -54,26 +53,22 @@ class ShellFacts:
     commands: list[Command] = field(default_factory=list)
 
 
-def read_shell(text: str, offset: int = 0, style: str = "shell", names: Mapping[str, Variable] = MappingProxyType({})) -> ShellFacts:
-    """Return what a shell text does; `offset` is where it begins in the Document.
-
-    `style` says what its variables reach: `shell` (the rest of a script), `lost` (a notebook's `!` line, whose shell ends with it).
-    `names` are variables that it takes from Python.
-    """
-    return _read(Shell(text, offset, dict(names), takes_braces=bool(names)), style)
+def read_shell(text: str, offset: int = 0) -> ShellFacts:
+    """Return what a shell text does; `offset` is where it begins in the Document."""
+    return _read(Shell(text, offset))
 
 
-def _read(shell: Shell, style: str) -> ShellFacts:
-    facts = follow(shell, style)
+def _read(shell: Shell) -> ShellFacts:
+    facts = follow(shell)
     if re.search(platform_data("elsewhere")["queue"], shell.text, re.MULTILINE):
         facts.commands.clear()
     return facts
 
 
-def follow(shell: Shell, style: str = "shell") -> ShellFacts:
+def follow(shell: Shell) -> ShellFacts:
     """Return what a shell text does, with the variables that it has before."""
     shell.variables = {**of_system(), **shell.variables}
-    reader, branches = _ShellReader(shell, style), Branches(shell)
+    reader, branches = _ShellReader(shell), Branches(shell)
     for words in shell.commands():
         taken = branches.command(words)
         reader.read(shell.noted(taken))
@@ -140,7 +135,7 @@ def read_snippets(snippets: Sequence[Snippet], names: Callable[[Snippet], Mappin
         elif snippet.kind is SnippetKind.SHELL:
             given = names(snippet)
             shell = Shell(snippet.text, snippet.span.start, dict(given), takes_braces=bool(given), allowance=allowance)
-            found = of_one_line(_read(shell, "shell"))
+            found = of_one_line(_read(shell))
             facts.commands += found.commands
             facts.environment += found.environment
     return facts
@@ -151,7 +146,6 @@ class _ShellReader:
     """Notes what the commands of one shell text do."""
 
     shell: Shell
-    style: str
     facts: ShellFacts = field(default_factory=ShellFacts)
     held: dict[str, EnvironmentWrite] = field(default_factory=dict)
     """Variables that are set but not exported yet."""
@@ -219,7 +213,7 @@ class _ShellReader:
             self.shell.assign(name, variable, is_append)
         start = word.start + match.end()
         known: Value = UNKNOWN if variable.text is None else Known(variable.text, weak=variable.weak)
-        write = EnvironmentWrite(name, known, word.span.start, word.span.end, start, word.span.end, style=style or self.style)
+        write = EnvironmentWrite(name, known, word.span.start, word.span.end, start, word.span.end, style=style or "shell")
         if style or is_exported or self.exports_all:
             self.facts.environment.append(write)
         else:

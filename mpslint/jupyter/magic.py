@@ -203,7 +203,6 @@ def _names(changed: list[tuple[Ran, str]]) -> str:
 
 
 def _plan(session: Session, options: Options) -> None:
-    """Print each training run of the notebook."""
     from mpslint.report.console import console
     from mpslint.report.plan import print_plans
 

@@ -202,7 +202,7 @@ class Probe:
         import torch
 
         parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
-        device = str(parameters[0].device.type) if parameters else "cpu"
+        device = _device_of(parameters)
         has_mps = bool(getattr(torch.backends, "mps", None)) and torch.backends.mps.is_available()
         self.read, limit = _reader(torch, device)
         dtypes = sorted({str(parameter.dtype).removeprefix("torch.") for parameter in parameters})
@@ -258,6 +258,11 @@ def _planned_steps() -> int:
                 return planned
         frame = frame.f_back
     return 0
+
+
+def _device_of(parameters: Any) -> str:
+    """Return the type of the device that the parameters are on."""
+    return str(parameters[0].device.type) if parameters else "cpu"
 
 
 def _reader(torch: Any, device: str) -> tuple[Any, int | None]:

@@ -96,7 +96,6 @@ def _expand(path: str, excluded: Patterns | None, base: Path, force_exclude: boo
 
 
 def _matched(match: str, excluded: Patterns | None, base: Path, respect_gitignore: bool) -> Iterator[FoundFile]:
-    """Yield the files of one match of a pattern."""
     if os.path.isdir(match):
         yield from _walk(match, excluded, base, respect_gitignore)
     elif (

@@ -264,7 +264,6 @@ def _cells_in(raw: str, position: int) -> list[int] | None:
 
 
 def _key(raw: str, start: int, end: int) -> str:
-    """Return the key that is written between two places."""
     inside = raw[start + 1 : end - 1]
     return inside if "\\" not in inside else _DECODER.decode(raw[start:end])
 

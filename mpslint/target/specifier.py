@@ -42,7 +42,6 @@ def _conjunction(spec: str) -> Admits | None:
 
 
 def _clause(text: str) -> Admits | None:
-    """Return what one comparison admits."""
     match = _CLAUSE.fullmatch(text)
     if match is None:
         return None

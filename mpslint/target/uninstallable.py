@@ -70,7 +70,6 @@ def _is_installed_otherwise(root: Path, files: Sequence[str]) -> bool:
 
 
 def _found_in(root: Path, name: str) -> tuple[Uninstallable, ...]:
-    """Return what one file asks for that can't be installed."""
     return tuple(_uninstallable_of(root / name, "conda" if name.endswith((".yml", ".yaml")) else "lines"))
 
 

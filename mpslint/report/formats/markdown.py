@@ -95,7 +95,6 @@ def _fix(finding: ShownFinding) -> str:
 
 
 def _code(text: str) -> str:
-    """Return a text as code inside a table."""
     plain = inert(" ".join(text.split())).replace("|", "\\|")
     fence = "``" if "`" in plain else "`"
     return f"{fence} {plain} {fence}" if "`" in plain else f"{fence}{plain}{fence}"
