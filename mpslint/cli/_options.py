@@ -114,7 +114,7 @@ def target_options(function: Callable[..., Any]) -> Callable[..., Any]:
         ),
         click.option("--isolated", is_flag=True, help="Ignore all configuration files."),
     ]
-    return _with(version_options(function), configuration)
+    return version_options(_with(function, configuration))
 
 
 def version_options(function: Callable[..., Any]) -> Callable[..., Any]:
