@@ -9,6 +9,7 @@ import click
 from mpslint.cli._output import said_lost
 from mpslint.cli._say import complain, say
 from mpslint.core.finding import Finding, MpslintError, Severity, UsageError
+from mpslint.report.text import counted
 from mpslint.rewrite.ignores import Ignored
 from mpslint.session.session import Options, add_ignores_to
 from mpslint.source.files import STANDARD_INPUT, FoundFile
@@ -33,16 +34,12 @@ def add_ignores(files: Sequence[FoundFile], options: Options, reason: str) -> in
             continue
         done += len(ignored.silenced)
         if ignored.silenced:
-            say(f"{found.path}: {_findings(len(ignored.silenced))} ignored")
+            say(f"{found.path}: {counted(len(ignored.silenced), 'finding')} ignored")
         for finding in ignored.left:
             say(_left(ignored, finding))
             code = max(code, 0 if finding.severity is Severity.NOTE else 1)
-    click.echo(f"Ignored {_findings(done)}." if done else "Nothing to ignore.")
+    click.echo(f"Ignored {counted(done, 'finding')}." if done else "Nothing to ignore.")
     return code
-
-
-def _findings(number: int) -> str:
-    return f"{number} finding{'' if number == 1 else 's'}"
 
 
 def _left(ignored: Ignored, finding: Finding) -> str:

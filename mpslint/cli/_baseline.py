@@ -34,10 +34,7 @@ def without_known(path: Path, report: CheckReport, options: Options) -> CheckRep
         per_file = Counter(entry.path for entry in compared.gone)
         named = ", ".join(f"{name} ({number})" for name, number in sorted(per_file.items())[:5])
         more = ", ..." if len(per_file) > 5 else ""
-        entries = (
-            "1 entry of the baseline no longer occurs"
-            if len(compared.gone) == 1
-            else f"{len(compared.gone)} entries of the baseline no longer occur"
-        )
+        number = len(compared.gone)
+        entries = "1 entry of the baseline no longer occurs" if number == 1 else f"{number} entries of the baseline no longer occur"
         complain(f"{entries}: {named}{more}; --write-baseline {path} writes it anew")
     return replace(report, files=[with_findings_only(file, kept) for file, kept in zip(report.files, compared.new, strict=True)])

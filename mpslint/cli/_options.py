@@ -57,6 +57,11 @@ class RuleName(click.types.StringParamType):
         return [CompletionItem(f"{start}{value}", help=text) for value, text in by_id + by_name]
 
 
+def format_option(*choices: str, help: str, names: Sequence[str] = ("--format",)) -> Decorator:
+    """Return the option that says how to print; the first of its choices is the default."""
+    return click.option(*names, "output_format", type=click.Choice(choices), default=choices[0], show_default=True, help=help)
+
+
 def file_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add the arguments and options that say which files are read and by which rules."""
     decorators: list[Decorator] = [
@@ -70,16 +75,16 @@ def file_options(function: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--no-respect-gitignore", is_flag=True, help="Also read files that .gitignore names."),
         click.option("--stdin-filename", default="", metavar="NAME", help="File name of standard input (`-`)."),
     ]
-    function = target_options(function)
-    for decorator in reversed(decorators):
-        function = decorator(function)
-    return function
+    return _with(target_options(function), decorators)
 
 
 def rule_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that say by which rules files are judged, and for which Mac and versions."""
-    function = target_options(function)
-    for decorator in reversed(_rule_options()):
+    return _with(target_options(function), _rule_options())
+
+
+def _with(function: Callable[..., Any], decorators: Sequence[Decorator]) -> Callable[..., Any]:
+    for decorator in reversed(decorators):
         function = decorator(function)
     return function
 
@@ -100,28 +105,7 @@ def _rule_options() -> list[Decorator]:
 
 def target_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that say which Mac and versions a check is for, and which configuration holds."""
-    for decorator in reversed([*_target_options(), *_configuration_options()]):
-        function = decorator(function)
-    return function
-
-
-def version_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that say which Mac and versions are meant."""
-    for decorator in reversed(_target_options()):
-        function = decorator(function)
-    return function
-
-
-def _target_options() -> list[Decorator]:
-    helps = {name: f"The version of {name} to check for." for name in PACKAGES}
-    options: list[Decorator] = [click.option(f"--{name}", metavar="VERSION", help=text) for name, text in helps.items()]
-    options.append(click.option("--memory", metavar="SIZE", help="The Mac's memory, such as 16GB."))
-    options.append(click.option("--chip", metavar="CHIP", help="The Mac's chip, such as m2."))
-    return options
-
-
-def _configuration_options() -> list[Decorator]:
-    return [
+    configuration: list[Decorator] = [
         click.option(
             "--config",
             multiple=True,
@@ -130,6 +114,17 @@ def _configuration_options() -> list[Decorator]:
         ),
         click.option("--isolated", is_flag=True, help="Ignore all configuration files."),
     ]
+    return version_options(_with(function, configuration))
+
+
+def version_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that say which Mac and versions are meant."""
+    options: list[Decorator] = [
+        *(click.option(f"--{name}", metavar="VERSION", help=f"The version of {name} to check for.") for name in PACKAGES),
+        click.option("--memory", metavar="SIZE", help="The Mac's memory, such as 16GB."),
+        click.option("--chip", metavar="CHIP", help="The Mac's chip, such as m2."),
+    ]
+    return _with(function, options)
 
 
 def options_of(values: dict[str, Any]) -> Options:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
 import time
 from collections.abc import Sequence
@@ -18,10 +19,11 @@ from mpslint.cli._progress import progress
 from mpslint.cli._say import EXIT_CLEAN, EXIT_UNREADABLE, complain
 from mpslint.core.finding import UsageError
 from mpslint.core.inert import inert
+from mpslint.core.outside import tree_around
 from mpslint.core.own_folder import user_caches
 from mpslint.core.record import record
 from mpslint.report.formats import format_names
-from mpslint.report.records import CheckReport, repository_root
+from mpslint.report.records import CheckReport
 from mpslint.report.terminal import terminal
 from mpslint.report.text import counted, print_problems
 from mpslint.session.session import Options, configuration_for, files_of, rules_of
@@ -179,7 +181,8 @@ def _check_once(asked: Asked, options: Options, paths: Sequence[str]) -> int:
         from mpslint.cli._add_ignore import add_ignores
 
         return add_ignores(files, options, asked.add_ignore)
-    report = _checked(files, options, asked, paths)
+    rules = rules_of(files, options) if asked.output_format == SARIF else ()
+    report = CheckReport(_views(files, options, asked), rules, tree_around(os.curdir), asked.quiet, paths)
     if asked.write_baseline is not None:
         from mpslint.cli._baseline import write
 
@@ -221,19 +224,11 @@ def _print_verbose(files: list[FoundFile], options: Options, seconds: float) -> 
 
 
 def _refuse_contradictions(asked: Asked) -> None:
-    """Raise UsageError for options that ask for two things to be done with the findings."""
     if asked.baseline is not None and asked.write_baseline is not None:
         raise UsageError("--baseline leaves findings out, --write-baseline writes them down: give one of the two")
     if asked.add_ignore is not None and (asked.baseline or asked.write_baseline) is not None:
         option = "--baseline" if asked.baseline is not None else "--write-baseline"
         raise UsageError(f"--add-ignore writes a comment for every finding, {option} sets findings aside: give one of the two")
-
-
-def _checked(files: list[FoundFile], options: Options, asked: Asked, paths: Sequence[str]) -> CheckReport:
-    """Check files and return what a report needs: with training plans for JSON, with rules for SARIF."""
-    root = str(repository_root(Path.cwd()))
-    rules = rules_of(files, options) if asked.output_format == SARIF else ()
-    return CheckReport(_views(files, options, asked), rules, root, asked.quiet, paths)
 
 
 def _views(files: list[FoundFile], options: Options, asked: Asked) -> list[FileView]:

@@ -6,16 +6,16 @@ from typing import Any
 
 import click
 
-from mpslint.cli._options import configuration_of, target_of, target_options
+from mpslint.cli._options import configuration_of, format_option, target_of, target_options
 from mpslint.cli._say import standard_input
-from mpslint.core.inert import inert_json
+from mpslint.core.inert import json_text
 from mpslint.session.session import Options
 from mpslint.source.files import STANDARD_INPUT
 
 
 @click.command(short_help="Show the effective configuration of a path and its sources.")
 @click.argument("path", default=".")
-@click.option("--format", "output_format", type=click.Choice(["text", "json"]), default="text", show_default=True, help="How to show it.")
+@format_option("text", "json", help="How to show it.")
 @click.option("--schema", is_flag=True, help="Print the JSON schema of the configuration instead, for editors.")
 @target_options
 def command(path: str, output_format: str, schema: bool, **values: Any) -> None:
@@ -41,9 +41,7 @@ def command(path: str, output_format: str, schema: bool, **values: Any) -> None:
     stdin = standard_input() if path == STANDARD_INPUT else b""
     found = in_force(path, Options(target=target_of(values), **configuration_of(values), stdin=stdin))
     if output_format == "json":
-        import json
-
-        click.echo(inert_json(json.dumps(as_data(found), indent=2, ensure_ascii=False)))
+        click.echo(json_text(as_data(found)))
         return
     from mpslint.report.terminal import terminal
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from mpslint.cli._options import target_of, version_options
+from mpslint.cli._options import format_option, target_of, version_options
 from mpslint.cli._say import say, standard_input
 from mpslint.core.finding import ReadError, UsageError
-from mpslint.core.inert import inert_json
+from mpslint.core.inert import json_text
 from mpslint.core.versions import parse_version
 from mpslint.diagnose.diagnosis import Diagnosis, Explained
 from mpslint.diagnose.joining import Source
@@ -28,19 +27,12 @@ _EXIT_CODES = {Explained.EXPLAINED: 0, Explained.UNCERTAIN: 1, Explained.UNKNOWN
 @click.command(name="diagnose", short_help="Explain an MPS error text or log.")
 @click.argument("file", required=False, type=click.Path(path_type=Path, allow_dash=True), metavar="[FILE|-]")
 @click.option("-m", "--message", help="Diagnose this text in place of a file.")
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["text", "json", "markdown"]),
-    default="text",
-    show_default=True,
-    help="How to print the diagnosis.",
-)
+@format_option("text", "json", "markdown", help="How to print the diagnosis.")
 @click.option(
     "--source", "sources", multiple=True, metavar="FILE", help="A script or notebook that ran: its findings are joined. Repeatable."
 )
 @version_options
-def command(file: Path | None, message: str | None, form: str, sources: tuple[str, ...], **values: str | None) -> None:
+def command(file: Path | None, message: str | None, output_format: str, sources: tuple[str, ...], **values: str | None) -> None:
     """Say what an error text means on MPS, what it does not mean, and what to change.
 
     FILE is a log, a pasted traceback, a step-by-step memory log, or a notebook whose stored outputs are read; - is
@@ -74,7 +66,7 @@ def command(file: Path | None, message: str | None, form: str, sources: tuple[st
     pins = pinned(base_target(files[0].path)) if files else {}
     diagnosis = diagnose(log, {**pins, **given}) if pins else told
     joined = _joined(diagnosis, files, Options(target=asked, observed=observed_versions(told, pins)), sources)
-    _show(diagnosis, joined, form)
+    _show(diagnosis, joined, output_format)
     sys.exit(0 if any(one.settles(diagnosis) for one in joined) else _EXIT_CODES[diagnosis.outcome])
 
 
@@ -119,8 +111,7 @@ def _show(diagnosis: Diagnosis, sources: list[Source], form: str) -> None:
         from mpslint.report.diagnosis_json import diagnosis_json
         from mpslint.report.joined import sources_json
 
-        data = {**diagnosis_json(diagnosis), "sources": sources_json(sources)}
-        click.echo(inert_json(json.dumps(data, indent=2, ensure_ascii=False)))
+        click.echo(json_text({**diagnosis_json(diagnosis), "sources": sources_json(sources)}))
     elif form == "markdown":
         from mpslint.report.diagnosis import markdown
         from mpslint.report.joined import sources_markdown

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import sys
 
 import click
 
-from mpslint.core.inert import inert_json
+from mpslint.core.inert import json_text
 
 
 @click.command(name="doctor", short_help="Examine this machine for running on MPS.")
@@ -62,13 +61,7 @@ def command(form: str, no_torch: bool, timeout: float, calibrate: bool, forget_c
     if form == "json":
         from mpslint.report.doctor import examination_json
 
-        click.echo(
-            inert_json(
-                json.dumps(
-                    examination_json(examination, calibrations.kept(), calibrations.kept_steps()), indent=2, ensure_ascii=False, default=str
-                )
-            )
-        )
+        click.echo(json_text(examination_json(examination, calibrations.kept(), calibrations.kept_steps())))
     else:
         from mpslint.report.console import console
         from mpslint.report.doctor import print_examination

@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import click
 
-from mpslint.cli._options import RuleName
+from mpslint.cli._options import RuleName, format_option
+from mpslint.core.inert import json_text
 from mpslint.session.configuration import find_configuration
 
 
 @click.command(short_help="Explain a rule.")
 @click.argument("names", nargs=-1, required=True, type=RuleName(), metavar="RULE...")
-@click.option(
-    "--format",
-    "--output-format",
-    "output_format",
-    type=click.Choice(["text", "json", "markdown"]),
-    default="text",
-    show_default=True,
-    help="Format of the explanation.",
-)
+@format_option("text", "json", "markdown", help="Format of the explanation.", names=("--format", "--output-format"))
 @click.option("--all", "is_whole", is_flag=True, help="All versions and fixes, what isn't reported, and the sources.")
 def command(names: tuple[str, ...], output_format: str, is_whole: bool) -> None:
     """Explain rules: what happens for the versions of this folder, why, before and after, and what to do.
@@ -41,7 +33,7 @@ def command(names: tuple[str, ...], output_format: str, is_whole: bool) -> None:
     if output_format == "json":
         from mpslint.report.rule_page import rule_as_data
 
-        click.echo(json.dumps([rule_as_data(rule) for rule in rules], indent=2, ensure_ascii=False))
+        click.echo(json_text([rule_as_data(rule) for rule in rules]))
         return
     if output_format == "markdown":
         from mpslint.report.rule_page import rule_page

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from dataclasses import replace
 from typing import Any
 
 import click
 
-from mpslint.cli._options import WithWords, file_options, options_of, paths_of, words_of
+from mpslint.cli._options import WithWords, file_options, format_option, options_of, paths_of, words_of
 from mpslint.cli._say import EXIT_UNREADABLE, complain
 from mpslint.core.finding import ReadError
-from mpslint.core.inert import inert_json
+from mpslint.core.inert import json_text
 from mpslint.session.runs import check_paths
 
 
 @click.command(cls=WithWords, short_help="Show the training run as mpslint understands it.")
 @file_options
-@click.option("--format", "output_format", type=click.Choice(["text", "json"]), default="text", show_default=True, help="How to report.")
+@format_option("text", "json", help="How to report.")
 @click.option("--estimate", is_flag=True, help="Say what memory and time the run needs on which Mac.")
 @click.option("--written", is_flag=True, help="Only what the file says, without defaults.")
 def command(output_format: str, estimate: bool, written: bool, **values: Any) -> None:
@@ -47,7 +46,7 @@ def command(output_format: str, estimate: bool, written: bool, **values: Any) ->
             for result in results
             if result.checked is not None
         ]
-        click.echo(inert_json(json.dumps(found, indent=2, ensure_ascii=False)))
+        click.echo(json_text(found))
     else:
         from mpslint.report.console import console
         from mpslint.report.plan import print_plans
@@ -87,7 +86,7 @@ def _estimate(values: dict[str, Any], output_format: str, words: tuple[str, ...]
     if not (found or problems):
         problems.append(f"{', '.join(asked.paths)}: no training run that mpslint can read")
     if output_format == "json":
-        click.echo(inert_json(json.dumps([to_data(one) for one in found], indent=2, ensure_ascii=False)))
+        click.echo(json_text([to_data(one) for one in found]))
     else:
         for one in found:
             print_estimate(f"{one.path}: {one.known.run}", one.known.estimates[0], one.known.fits, one.known.assumptions, console())

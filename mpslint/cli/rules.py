@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from mpslint.core.finding import UsageError
+from mpslint.core.inert import json_text
 from mpslint.session.configuration import find_configuration
 
 if TYPE_CHECKING:
@@ -51,23 +52,17 @@ def command(output_format: str, schema: bool, own: bool, folders: tuple[Path, ..
 
     rules = load_rules(find_configuration(Path.cwd()).rules, folders)
     if own:
-        sys.exit(
-            _test(
-                [rule for rule in rules if not folders or any(rule.path.resolve().is_relative_to(folder.resolve()) for folder in folders)],
-                rules,
-            )
-        )
+        places = [folder.resolve() for folder in folders]
+        sys.exit(_test([rule for rule in rules if not places or any(map(rule.path.resolve().is_relative_to, places))], rules))
     if output_format == "text":
         console().print(rules_table(rules))
         return
     if output_format == "markdown":
         click.echo(rules_markdown(rules), nl=False)
         return
-    import json
-
     from mpslint.report.rule_page import rule_as_data
 
-    click.echo(json.dumps([rule_as_data(rule) for rule in rules], indent=2, ensure_ascii=False))
+    click.echo(json_text([rule_as_data(rule) for rule in rules]))
 
 
 def _test(tested: Sequence[Rule], rules: Sequence[Rule]) -> int:

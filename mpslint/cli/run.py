@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -99,11 +98,11 @@ def _tell_the_end(ended: CommandEnd, watcher: Watcher, script: Script, words: tu
 
 def _keep(observed: Observed, script: str) -> None:
     """Keep what a step of the script took on this Mac, for `plan --estimate` and `report --measurement`."""
+    from mpslint.run.events import step_times
     from mpslint.verify.calibrations import FILE, keep_run, warm_times
     from mpslint.verify.last import MeasuredRun, keep_watched, memory_of
 
-    pairs = itertools.pairwise(observed.steps)
-    times = [(later.seconds - earlier.seconds) / (later.number - earlier.number) for earlier, later in pairs]
+    times = step_times(observed.steps)
     path = str(Path(script).resolve())
     keep_run(FILE + path, observed.device, observed.torch, times)
     seconds = warm_times(times)

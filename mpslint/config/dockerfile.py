@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from mpslint.config.variables import variable
 from mpslint.core.finding import Span
 from mpslint.facts.facts import EnvironmentWrite
-from mpslint.facts.values import UNKNOWN, Known, Value
 
 _ESCAPE = re.compile(r"(?:[ \t]*#[^\n]*\n)*?[ \t]*#[ \t]*escape[ \t]*=[ \t]*(`|\\)", re.IGNORECASE)
 _INSTRUCTION = re.compile(r"[ \t]*([A-Za-z]+)[ \t]+")
@@ -82,5 +82,4 @@ def _variables(text: str, start: int, end: int) -> Iterator[EnvironmentWrite]:
 
 def _write(match: re.Match[str], raw: str) -> EnvironmentWrite:
     inner = raw[1:-1] if raw[:1] in ("'", '"') and raw[-1:] == raw[:1] and len(raw) > 1 else raw
-    value: Value = UNKNOWN if "$" in inner else Known(re.sub(r"\\(.)", r"\1", inner))
-    return EnvironmentWrite(match.group(1), value, match.start(), match.end(), match.start(2), match.end(2), style="dotenv")
+    return variable(match.group(1), re.sub(r"\\(.)", r"\1", inner), match.start(), match.span(2))

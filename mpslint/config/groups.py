@@ -59,7 +59,6 @@ def groups_in(document: Document, offset: int = 0) -> Iterator[Group]:
 
 
 def _of_python(one: Spawned, document: Document, offset: int) -> Iterator[Group]:
-    """Yield the commands that one call in Python starts."""
     if one.is_shell:
         yield Group(read_shell(one.words[0].raw, offset + one.words[0].start).commands, one.folder)
         return
@@ -80,8 +79,8 @@ def _of_debugger(text: str, offset: int) -> Iterator[Group]:
         for one in listed.node.items if listed is not None and isinstance(listed.node, ConfigSequence) else ():
             if (
                 not isinstance(one, ConfigMapping)
-                or _text(one, "type", plain) not in keys["types"]
-                or _text(one, "request", plain) == keys["attaching"]
+                or one.text_at("type", plain) not in keys["types"]
+                or one.text_at("request", plain) == keys["attaching"]
             ):
                 continue
             of_mac = one.mapping(keys["of_mac"])
@@ -94,17 +93,12 @@ def _of_debugger(text: str, offset: int) -> Iterator[Group]:
             words = _having(keys["words"], of_mac, one).get(keys["words"])
             command = command_of([first, *flag, started, *(_words(words.node, shell) if words is not None else ())], shell)
             if command is not None:
-                yield Group((command,), OWN_FOLDERS.sub("", _text(_having(keys["folder"], of_mac, one), keys["folder"], plain)))
+                yield Group((command,), OWN_FOLDERS.sub("", _having(keys["folder"], of_mac, one).text_at(keys["folder"], plain)))
 
 
 def _having(key: str, of_mac: ConfigMapping | None, mapping: ConfigMapping) -> ConfigMapping:
     """Return where a configuration says something for a Mac: in the part for it, else in the whole."""
     return of_mac if of_mac is not None and of_mac.get(key) is not None else mapping
-
-
-def _text(mapping: ConfigMapping, key: str, text: str) -> str:
-    entry = mapping.get(key)
-    return text[entry.node.span.start : entry.node.span.end].strip("\"'") if entry is not None else ""
 
 
 def _word(mapping: ConfigMapping, key: str, shell: Shell) -> Word | None:
@@ -117,23 +111,17 @@ def _words(node: object, shell: Shell) -> Iterator[Word]:
     if isinstance(node, ConfigSequence):
         yield from (_scalar(one, shell) for one in node.items if isinstance(one, ConfigScalar))
     elif isinstance(node, ConfigScalar):
-        place = _inside(node, shell.text)
+        place = node.inside(shell.text)
         for words in Shell(shell.text[place.start : place.end], shell.offset + place.start).commands():
             yield from words
 
 
 def _scalar(node: ConfigScalar, shell: Shell) -> Word:
     """Return a scalar as a word, as far as it can be known: without the folder that an editor puts before it."""
-    place = _inside(node, shell.text)
+    place = node.inside(shell.text)
     raw = shell.text[place.start : place.end]
     own = OWN_FOLDERS.match(raw)
     start, raw = (place.start + own.end(), raw[own.end() :]) if own is not None else (place.start, raw)
     is_known = isinstance(node.value, Known) or own is not None
     text = raw if is_known and "\\" not in raw and not _PLACEHOLDER.search(raw) else None
     return Word(text, raw, shell.offset + start, Span(shell.offset + place.start, shell.offset + place.end))
-
-
-def _inside(node: ConfigScalar, text: str) -> Span:
-    """Return where the text of a scalar stands, without its quotes."""
-    is_quoted = text[node.span.start : node.span.start + 1] in ("'", '"') and node.span.end - node.span.start > 1
-    return Span(node.span.start + 1, node.span.end - 1) if is_quoted else node.span

@@ -33,7 +33,6 @@ class MakeVariables:
     """The variables of a Makefile while it is read; each is worked out once, unless one that it may speak of changes."""
 
     def __init__(self, shell: Shell) -> None:
-        """Take the text that the variables are assigned in."""
         self._shell = shell
         self._assigned: dict[str, list[Assigned]] = {}
         self._known: dict[str, Variable] = {}

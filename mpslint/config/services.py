@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from mpslint.config.variables import variable, variables_of
 from mpslint.config.yaml_source import read_yaml_source
@@ -27,8 +27,10 @@ def service_variables(text: str, root: ConfigMapping) -> Iterator[EnvironmentWri
     jobs, services = root.mapping("jobs"), root.mapping("services")
     if jobs is not None and (root.get("on") or root.get("true")):
         seen: set[int] = set()
-        for mapping in _workflow(text, root, jobs):
-            if id(mapping) not in seen:
+        on_mac = _jobs_on_mac(text, jobs)
+        for holder in (root, *on_mac, *_steps(text, on_mac)) if on_mac else ():
+            mapping = holder.mapping("env")
+            if mapping is not None and id(mapping) not in seen:
                 seen.add(id(mapping))
                 yield from variables_of(mapping)
     elif services is not None:
@@ -46,19 +48,17 @@ def _mappings(parent: ConfigMapping) -> Iterator[ConfigMapping]:
             yield entry.node
 
 
-def _workflow(text: str, root: ConfigMapping, jobs: ConfigMapping) -> Iterator[ConfigMapping]:
-    """Yield the `env` of a workflow, of its jobs and of their steps, as far as a Mac runs them."""
-    on_mac = [job for job in _mappings(jobs) if _MAC.search(text, job.span.start, job.span.end)]
-    for holder in [root, *on_mac] if on_mac else []:
-        found = holder.mapping("env")
-        if found is not None:
-            yield found
-    for job in on_mac:
+def _jobs_on_mac(text: str, jobs: ConfigMapping) -> list[ConfigMapping]:
+    return [job for job in _mappings(jobs) if _MAC.search(text, job.span.start, job.span.end)]
+
+
+def _steps(text: str, jobs: Iterable[ConfigMapping]) -> Iterator[ConfigMapping]:
+    """Yield the steps of jobs, as far as a Mac runs them."""
+    for job in jobs:
         steps = job.get("steps")
         for step in steps.node.items if steps is not None and isinstance(steps.node, ConfigSequence) else ():
-            found = step.mapping("env") if isinstance(step, ConfigMapping) and _may_run(text, step) else None
-            if found is not None:
-                yield found
+            if isinstance(step, ConfigMapping) and _may_run(text, step):
+                yield step
 
 
 def workflow_steps(text: str) -> Iterator[tuple[Span, str]]:
@@ -67,12 +67,10 @@ def workflow_steps(text: str) -> Iterator[tuple[Span, str]]:
         return
     for root in read_yaml_source(text).mappings:
         jobs = root.mapping("jobs")
-        for job in _mappings(jobs) if jobs is not None else ():
-            steps = job.get("steps") if _MAC.search(text, job.span.start, job.span.end) else None
-            for step in steps.node.items if steps is not None and isinstance(steps.node, ConfigSequence) else ():
-                run = step.get("run") if isinstance(step, ConfigMapping) and _may_run(text, step) else None
-                if run is not None and isinstance(run.node, ConfigScalar):
-                    yield _body(text, run.node), _folder(text, step)
+        for step in _steps(text, _jobs_on_mac(text, jobs)) if jobs is not None else ():
+            run = step.get("run")
+            if run is not None and isinstance(run.node, ConfigScalar):
+                yield run.node.inside(text), step.text_at("working-directory", text)
 
 
 def _may_run(text: str, step: ConfigMapping) -> bool:
@@ -83,7 +81,6 @@ def _may_run(text: str, step: ConfigMapping) -> bool:
 
 
 def _may_hold(part: str) -> bool:
-    """Return whether one comparison of a condition may hold on a Mac."""
     match = _CONDITION.search(part)
     if match is None or not _OF_RUNNER.search(match["where"] or match["subject"]):
         return True
@@ -93,21 +90,6 @@ def _may_hold(part: str) -> bool:
         return not is_wanted
     is_system = _MAC.search(compared) and (match["sign"] is None or match["subject"] == "runner.os")
     return is_wanted if is_system else True
-
-
-def _body(text: str, node: ConfigScalar) -> Span:
-    """Return where the text of a scalar lies, without its quotes or the sign of a block."""
-    span = node.span
-    if text[span.start : span.start + 1] in ("|", ">"):
-        line_end = text.find("\n", span.start, span.end)
-        return Span(line_end + 1 if line_end >= 0 else span.end, span.end)
-    is_quoted = text[span.start : span.start + 1] in ("'", '"')
-    return Span(span.start + is_quoted, span.end - is_quoted)
-
-
-def _folder(text: str, step: ConfigNode) -> str:
-    entry = step.get("working-directory") if isinstance(step, ConfigMapping) else None
-    return text[entry.node.span.start : entry.node.span.end].strip("\"'") if entry is not None else ""
 
 
 def _listed(text: str, node: ConfigNode) -> Iterator[EnvironmentWrite]:

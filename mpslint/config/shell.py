@@ -7,10 +7,10 @@ import functools
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field
-from types import MappingProxyType
 
 from mpslint.config.shell_branches import PREFIXES, Branches
 from mpslint.config.shell_words import ASSIGNMENT, CONTINUED, Allowance, Shell, Variable, Word
+from mpslint.config.variables import variable
 from mpslint.core.finding import Span
 from mpslint.core.knowledge import platform_data
 from mpslint.core.record import record
@@ -53,26 +53,22 @@ class ShellFacts:
     commands: list[Command] = field(default_factory=list)
 
 
-def read_shell(text: str, offset: int = 0, style: str = "shell", names: Mapping[str, Variable] = MappingProxyType({})) -> ShellFacts:
-    """Return what a shell text does; `offset` is where it begins in the Document.
-
-    `style` says what its variables reach: `shell` (the rest of a script), `lost` (a notebook's `!` line, whose shell ends with it).
-    `names` are variables that it takes from Python.
-    """
-    return _read(Shell(text, offset, dict(names), takes_braces=bool(names)), style)
+def read_shell(text: str, offset: int = 0) -> ShellFacts:
+    """Return what a shell text does; `offset` is where it begins in the Document."""
+    return _read(Shell(text, offset))
 
 
-def _read(shell: Shell, style: str) -> ShellFacts:
-    facts = follow(shell, style)
+def _read(shell: Shell) -> ShellFacts:
+    facts = follow(shell)
     if re.search(platform_data("elsewhere")["queue"], shell.text, re.MULTILINE):
         facts.commands.clear()
     return facts
 
 
-def follow(shell: Shell, style: str = "shell") -> ShellFacts:
+def follow(shell: Shell) -> ShellFacts:
     """Return what a shell text does, with the variables that it has before."""
     shell.variables = {**of_system(), **shell.variables}
-    reader, branches = _ShellReader(shell, style), Branches(shell)
+    reader, branches = _ShellReader(shell), Branches(shell)
     for words in shell.commands():
         taken = branches.command(words)
         reader.read(shell.noted(taken))
@@ -112,25 +108,22 @@ def read_dotenv(text: str) -> ShellFacts:
         match = _DOTENV.match(line)
         if match is not None:
             raw = match.group(2)
-            text_value = raw[1:-1] if raw[:1] in "\"'" and raw[:1] else raw
-            start = position + match.start(1)
-            value_start, value_end = position + match.start(2), position + match.end(2)
-            known: Value = Known(text_value) if "$" not in text_value else UNKNOWN
-            facts.environment.append(EnvironmentWrite(match.group(1), known, start, value_end, value_start, value_end, style="dotenv"))
+            value = raw[1:-1] if raw[:1] in "\"'" and raw[:1] else raw
+            place = position + match.start(2), position + match.end(2)
+            facts.environment.append(variable(match.group(1), value, position + match.start(1), place))
         position += len(line)
     return facts
 
 
 def read_magic(text: str, offset: int) -> ShellFacts:
     """Return the variable that `%env NAME=value` or `%env NAME value` sets; `text` is what follows the magic's name."""
-    facts = ShellFacts()
     match = re.match(r"[ \t]*([A-Za-z_]\w*)[ \t]*(?:=|[ \t])[ \t]*(\S.*?)[ \t]*$", text)
-    if match is not None:
-        raw = match.group(2)
-        value: Value = UNKNOWN if "$" in raw or "{" in raw else Known(raw.strip("\"'"))
-        start, end = offset + match.start(1), offset + match.end(2)
-        facts.environment.append(EnvironmentWrite(match.group(1), value, start, end, offset + match.start(2), end, style="magic"))
-    return facts
+    if match is None:
+        return ShellFacts()
+    raw = match.group(2)
+    value: Value = UNKNOWN if "$" in raw or "{" in raw else Known(raw.strip("\"'"))
+    start, end = offset + match.start(1), offset + match.end(2)
+    return ShellFacts([EnvironmentWrite(match.group(1), value, start, end, offset + match.start(2), end, style="magic")])
 
 
 def read_snippets(snippets: Sequence[Snippet], names: Callable[[Snippet], Mapping[str, Variable]] = lambda snippet: {}) -> ShellFacts:
@@ -141,9 +134,8 @@ def read_snippets(snippets: Sequence[Snippet], names: Callable[[Snippet], Mappin
             facts.environment += read_magic(snippet.text, snippet.span.start).environment
         elif snippet.kind is SnippetKind.SHELL:
             given = names(snippet)
-            found = of_one_line(
-                _read(Shell(snippet.text, snippet.span.start, dict(given), takes_braces=bool(given), allowance=allowance), "shell")
-            )
+            shell = Shell(snippet.text, snippet.span.start, dict(given), takes_braces=bool(given), allowance=allowance)
+            found = of_one_line(_read(shell))
             facts.commands += found.commands
             facts.environment += found.environment
     return facts
@@ -154,7 +146,6 @@ class _ShellReader:
     """Notes what the commands of one shell text do."""
 
     shell: Shell
-    style: str
     facts: ShellFacts = field(default_factory=ShellFacts)
     held: dict[str, EnvironmentWrite] = field(default_factory=dict)
     """Variables that are set but not exported yet."""
@@ -222,7 +213,7 @@ class _ShellReader:
             self.shell.assign(name, variable, is_append)
         start = word.start + match.end()
         known: Value = UNKNOWN if variable.text is None else Known(variable.text, weak=variable.weak)
-        write = EnvironmentWrite(name, known, word.span.start, word.span.end, start, word.span.end, style=style or self.style)
+        write = EnvironmentWrite(name, known, word.span.start, word.span.end, start, word.span.end, style=style or "shell")
         if style or is_exported or self.exports_all:
             self.facts.environment.append(write)
         else:
@@ -264,8 +255,7 @@ def _script_at(words: Sequence[Word]) -> int | None:
             return index
         if word.raw.startswith("-"):
             name = word.raw.lstrip("-").replace("-", "_")
-            is_module = name in ("m", "module")
-            if is_module and index + 1 < len(words):
+            if name in ("m", "module") and index + 1 < len(words):
                 return index + 1
             is_value = "=" not in word.raw and name not in SWITCHES
         elif not is_value:
@@ -291,21 +281,19 @@ def _plain_command(words: Sequence[Word], shell: Shell, is_launcher: bool = Fals
                 value = words[index]
                 index += 1
             span = Span(word.start, max(value.span.end, word.span.end))
-            flags[key] = Flag(_known(value), span, value.span, shell.origin(value.raw, value.start), before)
+            flags[key] = _flag(value, span, shell, before)
             continue
         if not word.raw.startswith("--") or len(word.raw) < 3:
             plain.append(word.text or word.raw)
             if (named := ASSIGNED.match(word.raw)) is not None:
                 value = word.after(named.end(), word.text[named.end() :] if word.text is not None else None)
-                assigned[named[1]] = Flag(_known(value), word.span, value.span, shell.origin(value.raw, value.start), before)
+                assigned[named[1]] = _flag(value, word.span, shell, before)
             continue
         name, equals, _ = word.raw[2:].partition("=")
         key = name.replace("-", "_")
         if equals:
             text = word.text.partition("=")[2] if word.text is not None else None
-            value = word.after(len(name) + 3, text)
-            origin = shell.origin(value.raw, value.start)
-            flags[key] = Flag(_known(value), word.span, value.span, origin, before)
+            flags[key] = _flag(word.after(len(name) + 3, text), word.span, shell, before)
         elif index < len(words) and not words[index].raw.startswith("--") and not (is_launcher and key in SWITCHES):
             value = words[index]
             index += 1
@@ -315,6 +303,10 @@ def _plain_command(words: Sequence[Word], shell: Shell, is_launcher: bool = Fals
             flags[key] = Flag(Known(True), word.span, None, None, before)
     given = tuple(one for word in words for one in _given(word))
     return Command(tuple(plain), flags, Span(words[0].place.start, words[-1].place.end), assigned=assigned, given=given)
+
+
+def _flag(value: Word, span: Span, shell: Shell, before: int) -> Flag:
+    return Flag(_known(value), span, value.span, shell.origin(value.raw, value.start), before)
 
 
 def _given(word: Word) -> Iterator[Given]:

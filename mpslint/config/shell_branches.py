@@ -287,7 +287,6 @@ def _compared(left: str, sign: str, right: str) -> bool | None:
 
 
 def _printed(words: Sequence[Word]) -> str | None:
-    """Return what a command prints, where that is known."""
     texts = [word.text for word in words]
     if texts[0] in PRINTERS and None not in texts:
         return " ".join(str(text) for text in texts[1:])

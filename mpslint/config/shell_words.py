@@ -179,7 +179,7 @@ class Shell:
     def expand(self, raw: str, start: int) -> list[Word]:
         """Return the words that one word of the text makes: several, or none, for an unquoted variable or an array."""
         place = Span(self.offset + start, self.offset + start + len(raw))
-        written, raw = raw, self._with_dollars(raw)
+        written, raw = raw, _BRACED.sub(r"${\1}", raw) if self.takes_braces else raw
         whole = _WHOLE.fullmatch(raw.removeprefix('"').removesuffix('"') if "[@]" in raw else raw)
         variable = self.variables.get(whole.group(1) or whole.group(2)) if whole is not None else None
         if (
@@ -188,16 +188,8 @@ class Shell:
             and self.allowance.holds(ROOM_OF_WORD * len(variable.words))
         ):
             return [replace(word, place=place, weak=word.weak or variable.weak) for word in variable.words]
-        return [replace(self.word(raw, start, place), raw=written)]
-
-    def _with_dollars(self, raw: str) -> str:
-        """Return a word with each `{NAME}` as the shell would write it, where that means a variable."""
-        return _BRACED.sub(lambda match: f"${{{match[1]}}}", raw) if self.takes_braces else raw
-
-    def word(self, raw: str, start: int, place: Span) -> Word:
-        """Return one word with its quotes taken off and its variables put in."""
         text, weak = self.value(raw)
-        return Word(text, raw, self.offset + start, place, weak, self.origin(raw, self.offset + start))
+        return [Word(text, written, place.start, place, weak, self.origin(raw, place.start))]
 
     def value(self, raw: str) -> tuple[str | None, bool]:
         """Return what a piece of text is to a command, and whether that rests on a default."""

@@ -90,10 +90,11 @@ def addition_edits(text: str, mapping: ConfigMapping, added: Sequence[tuple[str,
 
 
 def _add_in_block(text: str, mapping: ConfigMapping, lines: Sequence[str]) -> list[Edit] | None:
-    indent = _indent(text, mapping.pairs[0])
+    before = _before(text, mapping.pairs[0])
     end = content_end(mapping)
-    if indent is None or end is None:
+    if not re.fullmatch(r" *(?:- +)*", before) or end is None:
         return None
+    indent = " " * len(before)
     rest = _REST_OF_LINE.match(text, end)
     last = _last_scalar(mapping)
     if rest is None or (rest.end() == len(text) and last is not None and last.style in ("|", ">")):
@@ -110,8 +111,8 @@ def _add_in_flow(text: str, mapping: ConfigMapping, lines: Sequence[str]) -> lis
     if text[closing : closing + 1] != "}" or end > closing:
         return None
     comma = _COMMA.match(text, end, closing)
-    indent = _own_indent(text, last)
-    if indent is None:
+    indent = _before(text, last)
+    if indent.strip():  # something else stands in its line
         joined = ", ".join(lines)
         at = comma.end() if comma is not None else end
         return [Edit(Span(at, at), f" {joined}," if comma is not None else f", {joined}")]
@@ -131,7 +132,8 @@ def removal_edit(text: str, mapping: ConfigMapping, entry: ConfigEntry) -> Edit 
     pairs = mapping.pairs
     index = next((i for i, pair in enumerate(pairs) if pair is entry.pair), None)
     is_twice = sum(pair.key == entry.pair.key for pair in pairs) > 1
-    if index is None or len(pairs) == 1 or mapping.uses or is_twice or _holds_used_anchor(entry):
+    holds_used_anchor = entry.is_merged or (entry.pair.alias is None and entry.node.uses > 0)
+    if index is None or len(pairs) == 1 or mapping.uses or is_twice or holds_used_anchor:
         return None
     if mapping.is_flow:
         if index + 1 < len(pairs):
@@ -140,14 +142,10 @@ def removal_edit(text: str, mapping: ConfigMapping, entry: ConfigEntry) -> Edit 
     start = text.rfind("\n", 0, entry.pair.key_span.start) + 1
     end = _end_of(entry.pair)
     rest = _REST_OF_LINE.match(text, end)
-    if text[start : entry.pair.key_span.start].strip() or rest is None or _keeps_newlines(entry.node):
+    if _before(text, entry.pair).strip() or rest is None or _keeps_newlines(entry.node):
         return None
     newline = re.compile(r"\r?\n").match(text, rest.end())
     return Edit(Span(start, newline.end() if newline is not None else rest.end()), "")
-
-
-def _holds_used_anchor(entry: ConfigEntry) -> bool:
-    return entry.is_merged or (entry.pair.alias is None and entry.node.uses > 0)
 
 
 def newline_of(text: str) -> str:
@@ -192,15 +190,6 @@ def _end_of(pair: ConfigPair) -> int:
     return pair.node.span.end if end is None else end
 
 
-def _indent(text: str, first: ConfigPair) -> str | None:
-    """Return the indent of a block mapping's keys; None where its first key is written in some unusual way."""
-    start = text.rfind("\n", 0, first.key_span.start) + 1
-    before = text[start : first.key_span.start]
-    return " " * len(before) if re.fullmatch(r" *(?:- +)*", before) else None
-
-
-def _own_indent(text: str, pair: ConfigPair) -> str | None:
-    """Return the indent of the line that an entry begins; None where something else stands before it."""
-    start = text.rfind("\n", 0, pair.key_span.start) + 1
-    before = text[start : pair.key_span.start]
-    return before if not before.strip() else None
+def _before(text: str, pair: ConfigPair) -> str:
+    """Return what stands before a key in its line."""
+    return text[text.rfind("\n", 0, pair.key_span.start) + 1 : pair.key_span.start]

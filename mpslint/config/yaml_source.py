@@ -123,15 +123,13 @@ class _Builder:
             if node is None:
                 return f"the alias *{event.anchor} names no anchor"
             node.uses += 1
-            self._add(node, None, _span(event))
+            self._add(node, None, Span(event.start_mark.index, event.end_mark.index))
         elif kind in ("MappingStartEvent", "SequenceStartEvent"):
             if len(self.stack) >= DEEPEST:
                 return f"nested more than {DEEPEST} levels deep"
             start = self._after_properties(event)
             span, is_flow = Span(start, start), bool(event.flow_style)
-            opened: ConfigMapping | ConfigSequence = ConfigSequence([], span, is_flow)
-            if kind == "MappingStartEvent":
-                opened = ConfigMapping([], span, is_flow)
+            opened = ConfigMapping([], span, is_flow) if kind == "MappingStartEvent" else ConfigSequence([], span, is_flow)
             self._add(opened, event.anchor)
             self.stack.append(_Open(opened))
         elif kind in ("MappingEndEvent", "SequenceEndEvent"):
@@ -181,18 +179,12 @@ class _Builder:
         return min(properties.end(), event.end_mark.index) if properties is not None and hasattr(event, "style") else start
 
 
-def _span(event: Any) -> Span:
-    return Span(event.start_mark.index, event.end_mark.index)
-
-
 def _value(event: Any) -> Value:
     """Return what a scalar is to a program that loads the file; Unknown where a tag or a template decides."""
     text: str = event.value
     if event.tag is not None or _TEMPLATE.search(text):
         return UNKNOWN
-    if event.style:
-        return Known(text)
-    return plain_value(text)
+    return Known(text) if event.style else plain_value(text)
 
 
 def plain_value(text: str) -> Value:

@@ -15,7 +15,7 @@ _COMMAND = re.compile(r"^(\s*):(?=:)", re.MULTILINE)
 
 def inert_lines(text: str) -> str:
     """Return a text of several lines with every active character as an escape that shows it: `\\x1b`, `\\u202e`."""
-    return text if text.isascii() and text.isprintable() else _ACTIVE.sub(_escape, text)
+    return text if text.isascii() and text.isprintable() else _ACTIVE.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
 
 
 def inert(text: str) -> str:
@@ -26,6 +26,13 @@ def inert(text: str) -> str:
 def inert_json(text: str) -> str:
     """Return JSON that means the same, with every active character as JSON's own escape."""
     return _ACTIVE.sub(lambda match: json_escape(match[0]), text)
+
+
+def json_text(data: object, indent: int | None = 2) -> str:
+    """Return data as such JSON; what JSON has no form for, such as a date of YAML, as text."""
+    import json
+
+    return inert_json(json.dumps(data, indent=indent, ensure_ascii=False, default=str))
 
 
 def html_text(text: str) -> str:
@@ -48,11 +55,3 @@ def without_commands(text: str) -> str:
 def is_in_actions() -> bool:
     """Return whether a runner of GitHub Actions reads what is printed."""
     return os.environ.get("GITHUB_ACTIONS") == "true"
-
-
-def _escape(match: re.Match[str]) -> str:
-    letter = match[0]
-    if letter == "\r":
-        return "\\r"
-    number = ord(letter)
-    return f"\\x{number:02x}" if number < 0x100 else f"\\u{number:04x}" if number < 0x10000 else f"\\U{number:08x}"

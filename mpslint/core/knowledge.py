@@ -29,28 +29,26 @@ def rules_folder() -> Path:
     return _PACKAGE / "rules"
 
 
-@functools.lru_cache(maxsize=1)
+@functools.lru_cache(maxsize=2)
+def _of_wheel(module: str) -> Mapping[str, Any]:
+    """Return what was written into a module when the wheel was built; nothing in a checkout."""
+    if rules_folder() != _PACKAGE / "rules":
+        return {}
+    try:
+        data: Mapping[str, Any] = importlib.import_module(f"mpslint.{module}").DATA
+    except ModuleNotFoundError:
+        return {}
+    return data
+
+
 def _catalogue() -> Mapping[str, Any]:
-    """Return the compiled knowledge by path below `rules/`; nothing in a checkout."""
-    if rules_folder() != _PACKAGE / "rules":
-        return {}
-    try:
-        data: Mapping[str, Any] = importlib.import_module("mpslint._catalogue").DATA
-    except ModuleNotFoundError:
-        return {}
-    return data
+    """Return the compiled knowledge by path below `rules/`."""
+    return _of_wheel("_catalogue")
 
 
-@functools.lru_cache(maxsize=1)
 def shipped_words() -> Mapping[str, tuple[bytes, ...]]:
-    """Return `rule.frameworks.compiled_words` of the shipped rules, written when a wheel is built; nothing in a checkout."""
-    if rules_folder() != _PACKAGE / "rules":
-        return {}
-    try:
-        data: Mapping[str, tuple[bytes, ...]] = importlib.import_module("mpslint._words").DATA
-    except ModuleNotFoundError:
-        return {}
-    return data
+    """Return `rule.frameworks.compiled_words` of the shipped rules; nothing in a checkout."""
+    return _of_wheel("_words")
 
 
 def compiled(folder: Path) -> dict[str, Any]:

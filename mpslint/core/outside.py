@@ -59,7 +59,6 @@ def is_file(path: str | Path, is_known: bool = False) -> bool:
 
 
 def _note(path: str | Path, mode: int) -> None:
-    """Have it said what lies in a file's place."""
     kind = "pipe" if stat.S_ISFIFO(mode) else "socket" if stat.S_ISSOCK(mode) else "folder" if stat.S_ISDIR(mode) else "device"
     absolute = os.path.abspath(path)
     shown = os.path.relpath(path) if absolute.startswith(os.path.join(os.getcwd(), "")) else absolute

@@ -22,7 +22,7 @@ MOST_CORNERS = 20_000
 _RELEASE = re.compile(r"\s*v?(\d{1,18}(?:\.\d{1,18}){0,9})(?!\.?\d)")
 """Bounded, as a stranger may write a million digits."""
 _TERM = re.compile(r"\s*([A-Za-z][\w.-]*)\s*(>=|<=|==|!=|>|<)\s*(\d+(?:\.\d+)*)\s*")
-_COMPARE: dict[str, Callable[[Version, Version], bool]] = {
+COMPARE: dict[str, Callable[[Version, Version], bool]] = {
     ">=": operator.ge,
     "<=": operator.le,
     "==": operator.eq,
@@ -64,7 +64,7 @@ class VersionRange:
     def matches(self, versions: Mapping[str, Version]) -> bool:
         """Return whether every comparison holds; a package without a version never matches."""
         return all(
-            package in versions and _COMPARE[compare]((versions[package] + (0,) * len(number))[: len(number)], number)
+            package in versions and COMPARE[compare]((versions[package] + (0,) * len(number))[: len(number)], number)
             for package, compare, number in self.terms
         )
 

@@ -79,10 +79,11 @@ def _combination(entry: Mapping[str, Any], where: str) -> Combination:
 
 def machine_problems(machine: ThisMachine, torch: TorchProbe | None) -> tuple[Problem, ...]:
     """Return what is wrong with the machine itself and with what torch says about it."""
-    table = _doctor_knowledge()["problems"]
-    return tuple(
-        Problem(kind.replace("_", "-"), Severity(table[kind]["severity"]), table[kind]["says"]) for kind in _wrong_machine(machine, torch)
-    )
+    return tuple(_problem(kind.replace("_", "-"), _doctor_knowledge()["problems"][kind]) for kind in _wrong_machine(machine, torch))
+
+
+def _problem(name: str, row: Mapping[str, Any], **fields: object) -> Problem:
+    return Problem(name, Severity(row["severity"]), row["says"].format(**fields) if fields else row["says"])
 
 
 def _wrong_machine(machine: ThisMachine, torch: TorchProbe | None) -> Iterator[str]:
@@ -112,10 +113,7 @@ def variable_problems(environ: Mapping[str, str]) -> tuple[Problem, ...]:
     """Return what is wrong with the variables in force."""
     table = _doctor_knowledge()["problems"]
     fields = {"high": environ.get(_HIGH, _DEFAULT_HIGH), "low": environ.get(_LOW, _DEFAULT_LOW)}
-    return tuple(
-        Problem(f"{name}={environ[name]}", Severity(table[kind]["severity"]), table[kind]["says"].format(**fields))
-        for name, kind in _wrong_variables(environ)
-    )
+    return tuple(_problem(f"{name}={environ[name]}", table[kind], **fields) for name, kind in _wrong_variables(environ))
 
 
 def _wrong_variables(environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:
@@ -147,11 +145,8 @@ def _ratio(environ: Mapping[str, str], name: str, default: float) -> float | Non
 def config_problems(config: Mapping[str, Any]) -> tuple[Problem, ...]:
     """Return what does not fit a Mac in an accelerate configuration."""
     rows: Sequence[Mapping[str, Any]] = _doctor_knowledge()["accelerate_config"]
-    return tuple(
-        Problem(f"{row['key']}: {config[row['key']]}", Severity(row["severity"]), row["says"])
-        for row in rows
-        if row["key"] in config and _is_bad(config[row["key"]], row)
-    )
+    known = [(row, config[row["key"]]) for row in rows if row["key"] in config]
+    return tuple(_problem(f"{row['key']}: {value}", row) for row, value in known if _is_bad(value, row))
 
 
 def _is_bad(value: Any, row: Mapping[str, Any]) -> bool:

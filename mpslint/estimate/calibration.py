@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from mpslint.estimate.step import StepWork
-from mpslint.estimate.timing import FIXED, LAUNCHES
+from mpslint.estimate.timing import FIXED, LAUNCHES, overlapped
 
 Curve = tuple[tuple[float, float], ...]
 """Points (amount, seconds of one operator), the smallest first. The amount is FLOP where arithmetic bounds a kind, else bytes."""
@@ -54,13 +54,10 @@ def calibrated_parts(work: StepWork, rates: Calibration, overlap: float) -> dict
         if one.kind in rates.by_flop and not one.flop:
             curve = rates.curves["elementwise"]
         device[one.part] += one.count * at(curve, amount)
-    busy, launching = sum(device.values()), work.launches * rates.dispatch
-    waits = work.waits * rates.wait
+    launching, waits = work.launches * rates.dispatch, work.waits * rates.wait
     if not rates.overlaps:
         return {**device, LAUNCHES: launching, FIXED: waits}
-    if busy >= launching:
-        return {**device, LAUNCHES: launching * overlap, FIXED: waits}
-    return {name: value * overlap for name, value in device.items()} | {LAUNCHES: launching, FIXED: waits}
+    return {**overlapped(device, launching, overlap), FIXED: waits}
 
 
 def at(curve: Sequence[tuple[float, float]], amount: float) -> float:

@@ -58,10 +58,15 @@ def chips() -> tuple[Chip, ...]:
     return tuple(_chip(row, generations, path) for row in rows)
 
 
+def variants_of(text: str) -> tuple[Chip, ...]:
+    """Return the variants that a name means, in any case; none for one that isn't known."""
+    wanted = " ".join(text.lower().removeprefix("apple ").split())
+    return tuple(chip for chip in chips() if chip.name.lower() == wanted)
+
+
 def named_chips(text: str) -> tuple[Chip, ...]:
     """Return the variants that a name means: `M4 Pro`, in any case. Raises UsageError naming the known ones."""
-    wanted = " ".join(text.lower().removeprefix("apple ").split())
-    found = tuple(chip for chip in chips() if chip.name.lower() == wanted)
+    found = variants_of(text)
     if not found:
         known = ", ".join(dict.fromkeys(chip.name for chip in chips()))
         raise UsageError(f"there is no chip {text!r}; known chips are {known}")
@@ -70,10 +75,7 @@ def named_chips(text: str) -> tuple[Chip, ...]:
 
 def chip_of(machine: str, cores: int | None) -> Chip | None:
     """Return the chip of a Mac by what macOS calls it and how many cores its GPU has; None where it's none that is known."""
-    try:
-        variants = named_chips(machine)
-    except UsageError:
-        return None
+    variants = variants_of(machine)
     return next((chip for chip in variants if chip.cores == cores), variants[0] if cores is None and len(variants) == 1 else None)
 
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from mpslint.core.finding import UsageError
 from mpslint.core.versions import Version
 from mpslint.estimate.calibration import Calibration, calibrated_parts
-from mpslint.estimate.chips import Chip, named_chips
+from mpslint.estimate.chips import Chip, variants_of
 from mpslint.estimate.constants import Spread, constants, spreads
 from mpslint.estimate.forecast import Forecast, MacTime
 from mpslint.estimate.step import StepWork
@@ -68,10 +67,7 @@ def _scaled(row: MacTime, work: StepWork, factor: float, spread: Spread) -> MacT
 
 def _chip(here: Here) -> Chip | None:
     """Return the chip of this Mac; of two variants the one whose rate is nearer, None where that is not known."""
-    try:
-        variants = named_chips(here.machine)
-    except UsageError:
+    variants = variants_of(here.machine)
+    if len(variants) > 1 and not here.matmul:
         return None
-    if not here.matmul:
-        return variants[0] if len(variants) == 1 else None
-    return min(variants, key=lambda chip: abs(chip.rate("float32") - here.matmul))
+    return min(variants, key=lambda chip: abs(chip.rate("float32") - here.matmul), default=None)

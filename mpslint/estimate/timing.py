@@ -51,12 +51,15 @@ def seconds_by_part(work: StepWork, chip: Chip, model: Constants, torch: Version
     device: dict[str, float] = defaultdict(float)
     for one in work.operators:
         device[one.part] += one.count * operator_seconds(one, chip, model, is_older=older)
-    busy, launching = sum(device.values()), work.launches * chip.launch * model.launch
-    if busy >= launching:
-        parts = {**device, LAUNCHES: model.overlap * launching}
-    else:
-        parts = {name: value * model.overlap for name, value in device.items()} | {LAUNCHES: launching}
-    return {**parts, FIXED: model.fixed + work.waits * model.wait}
+    launching = work.launches * chip.launch * model.launch
+    return {**overlapped(device, launching, model.overlap), FIXED: model.fixed + work.waits * model.wait}
+
+
+def overlapped(device: Mapping[str, float], launching: float, overlap: float) -> dict[str, float]:
+    """Return the seconds of each part and of launches, of which `overlap` is the share of the shorter one that still counts."""
+    if sum(device.values()) >= launching:
+        return {**device, LAUNCHES: overlap * launching}
+    return {name: value * overlap for name, value in device.items()} | {LAUNCHES: launching}
 
 
 def operator_seconds(one: Operators, chip: Chip, model: Constants, *, is_older: bool = False) -> float:
@@ -77,14 +80,9 @@ def _uncovered(work: StepWork, chip: Chip, seconds: float, uncovered: Uncovered)
         said.append(f"steps under {uncovered.seconds:g} s")
     if any(fnmatch.fnmatchcase(chip.name, glob) for glob in uncovered.chips):
         said.append(f"few measurements of {chip.name}")
-    flop: dict[str, float] = defaultdict(float)
-    half = 0.0
-    for one in work.operators:
-        flop[one.kind] += one.flop * one.count
-        half += one.flop * one.count if one.dtype in uncovered.dtypes else 0.0
-    whole = sum(flop.values()) or 1.0
+    half = sum(one.flop * one.count for one in work.operators if one.dtype in uncovered.dtypes)
     said += [f"{kind} layers" for kind in uncovered.kinds if _weight(kind, work, chip) > uncovered.share]
-    if half > uncovered.share * whole:
+    if half > uncovered.share * (work.flop or 1.0):
         said.append("half precision")
     return said
 

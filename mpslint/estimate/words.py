@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from mpslint.estimate.forecast import Forecast, MacTime
 from mpslint.estimate.timing import StepTime
 
 NOT_KNOWN = "not known"
 _PARTS = 3
-_FITS = {"yes": "yes", "tight": "tight", "no": "no"}
 
 
 def forecast_cells(forecast: Forecast) -> list[list[str]]:
@@ -18,7 +15,7 @@ def forecast_cells(forecast: Forecast) -> list[list[str]]:
     cells = [["Mac", "fits", "a step (range)", "samples/s", *(["tokens/s"] if has_tokens else []), "bound by"]]
     for row in forecast.rows:
         rates = [rates_of(row, one) for one in (row.samples_per_second, *([row.tokens_per_second] if has_tokens else []))]
-        cells.append([row.mac, _FITS[row.fits], ranged(row.step), *rates, bound_by(row)])
+        cells.append([row.mac, row.fits, ranged(row.step), *rates, bound_by(row)])
     return cells
 
 
@@ -32,7 +29,8 @@ def forecast_notes(forecast: Forecast) -> list[str]:
     for row in forecast.rows:
         if row.step is not None and row.step.wide:
             wide.setdefault(", ".join(row.step.wide), []).append(row.mac)
-    notes += [f"wide range on {_some(names)}: {why}" for why, names in wide.items()]
+    for why, names in wide.items():
+        notes.append(f"wide range on {', '.join(names) if len(names) <= 3 else f'{len(names)} Macs'}: {why}")
     if any(row.fits == "no" for row in forecast.rows):
         notes.append("where the run does not fit, its time is not known: a Mac that swaps is many times slower")
     return [*notes, *_compiled(forecast), *forecast.unknown]
@@ -50,9 +48,7 @@ def _compiled(forecast: Forecast) -> list[str]:
 
 def ranged(time: StepTime | None) -> str:
     """Return `1.4 s (0.9 to 2.4 s)`."""
-    if time is None:
-        return NOT_KNOWN
-    return f"{duration(time.seconds)} ({duration(time.low)} to {duration(time.high)})"
+    return f"{duration(time.seconds)} ({duration(time.low)} to {duration(time.high)})" if time is not None else NOT_KNOWN
 
 
 def duration(seconds: float) -> str:
@@ -93,7 +89,3 @@ def _digits(value: float) -> str:
     if value >= 99.5:
         return f"{value:,.0f}"
     return f"{value:.0f}" if value >= 9.95 else f"{value:#.2g}"
-
-
-def _some(names: Sequence[str]) -> str:
-    return ", ".join(names) if len(names) <= 3 else f"{len(names)} Macs"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
 from dataclasses import field
 
 from mpslint.core.finding import Span
@@ -27,6 +26,13 @@ class ConfigScalar:
     """How many aliases name it."""
     keeps_newlines: bool = False
     """A block of text (`|+`) to which the blank lines after it belong."""
+
+    def inside(self, text: str) -> Span:
+        """Return where its text lies, without its quotes or the sign of its block."""
+        if self.style in ("|", ">"):
+            line_end = text.find("\n", self.span.start, self.span.end)
+            return Span(line_end + 1 if line_end >= 0 else self.span.end, self.span.end)
+        return Span(self.span.start + 1, self.span.end - 1) if self.style else self.span
 
 
 @record(eq=False, slots=True)
@@ -70,7 +76,8 @@ class ConfigMapping:
         found: dict[str, ConfigEntry] = {}
         for pair in self.pairs:
             if pair.key == MERGE:
-                for merged in reversed(list(_merged(pair.node))):
+                named = pair.node.items if isinstance(pair.node, ConfigSequence) else [pair.node]
+                for merged in [one for one in reversed(named) if isinstance(one, ConfigMapping)]:  # the first counts most
                     if merged._is_resolving:
                         self.is_cyclic = True
                         continue
@@ -95,6 +102,11 @@ class ConfigMapping:
         """Return the mapping at a path, or None when there is none."""
         entry = self.get(path)
         return entry.node if entry is not None and isinstance(entry.node, ConfigMapping) else None
+
+    def text_at(self, path: str, text: str) -> str:
+        """Return what is written at a path, without quotes; '' where nothing is."""
+        entry = self.get(path)
+        return text[entry.node.span.start : entry.node.span.end].strip("\"'") if entry is not None else ""
 
     def holder(self, path: str) -> ConfigMapping | None:
         """Return the mapping that has, or would have, the last key of a path."""
@@ -144,13 +156,6 @@ def _entry(pair: ConfigPair) -> ConfigEntry:
     span = Span(pair.key_span.start, value_span.end if is_plain or pair.alias is not None else pair.key_span.end)
     origin = node.span if isinstance(node, ConfigScalar) else None
     return ConfigEntry(str(pair.key), node, span, value_span, origin, pair)
-
-
-def _merged(node: ConfigNode) -> Iterator[ConfigMapping]:
-    """Yield the mappings that a `<<` names, the one that counts most first."""
-    for one in node.items if isinstance(node, ConfigSequence) else [node]:
-        if isinstance(one, ConfigMapping):
-            yield one
 
 
 @record(frozen=True, slots=True, eq=False)

@@ -17,7 +17,7 @@ from mpslint.settings.roles import closest
 
 if TYPE_CHECKING:
     from mpslint.jupyter.watching import Watching
-    from mpslint.session.session import Options
+    from mpslint.session.session import FileResult, Options
 
 VERBS = ("check", "fix", "plan", "on", "off", "run", "stop")
 
@@ -48,7 +48,7 @@ def register(ipython: Any) -> None:
         ran = session.cells.add(info.raw_cell, count, getattr(info, "cell_id", None) or "")
         asked = session.before_each
         if asked is not None and ran is not None and not info.raw_cell.lstrip().startswith("%%mpslint"):
-            _guarded(session, lambda: _check(session, asked, ran))
+            _guarded(lambda: _check(session, asked, ran))
 
     def mpslint(line: str, cell: str | None = None) -> None:
         """Check the notebook so far (%mpslint), or this cell before it runs (%%mpslint); --help lists what else there is."""
@@ -106,22 +106,20 @@ def _asked(session: Session, line: str, cell: str | None) -> bool:
         return False  # the help was shown
     mac = {name: values[name] for name in ("memory", "chip", "torch") if values[name]}
     options = _options(values["severity"], values["select"], values["ignore"], mac)
-    this = session.cells.ran[-1] if cell is not None and session.cells.ran else None
-    if this is not None:
-        this = max(session.cells.ran, key=lambda ran: ran.count)
+    this = max(session.cells.ran, key=lambda ran: ran.count, default=None) if cell is not None else None
     verb = values["verb"]
     if verb in ("on", "off"):
         session.before_each = options if verb == "on" else None
         print(f"Each cell is checked before it runs: {verb}.")
     elif verb in ("run", "stop"):
-        _guarded(session, lambda: _watch(session, verb == "run", values))
+        _guarded(lambda: _watch(session, verb == "run", values))
     elif verb == "plan":
-        _guarded(session, lambda: _plan(session, options))
+        _guarded(lambda: _plan(session, options))
     elif verb == "fix":
-        _guarded(session, lambda: _fix(session, options, values["number"], this, values["unsafe"]))
+        _guarded(lambda: _fix(session, options, values["number"], this, values["unsafe"]))
         return False
     else:
-        _guarded(session, lambda: _check(session, options, this))
+        _guarded(lambda: _check(session, options, this))
     return True
 
 
@@ -139,7 +137,7 @@ def _watch(session: Session, begins: bool, values: dict[str, Any]) -> None:
         print("mpslint: what the next cells train is watched; %mpslint stop ends it.")
 
 
-def _guarded(session: Session, action: Any) -> None:
+def _guarded(action: Any) -> None:
     """Do something; what stands in its way is one line, never a traceback into the user's notebook."""
     try:
         action()
@@ -156,17 +154,18 @@ def _options(severity: str | None, select: Any, ignore: Any, mac: dict[str, str]
     return Options(words[0], words[1], level, target=mac, stdin_filename=NAME, stdin_kind=Kind.NOTEBOOK)
 
 
-def _with_cells(session: Session, options: Options) -> Options:
-    return replace(options, stdin=session.cells.notebook())
+def _checked(session: Session, options: Options) -> FileResult:
+    from mpslint.session.session import check_file
+    from mpslint.source.files import STANDARD_INPUT, FoundFile
+
+    return check_file(FoundFile(STANDARD_INPUT), replace(options, stdin=session.cells.notebook()))
 
 
 def _check(session: Session, options: Options, only: Ran | None) -> None:
     """Show what is found: in one cell, or in all of them."""
-    from mpslint.session.session import check_file
     from mpslint.session.view import view
-    from mpslint.source.files import STANDARD_INPUT, FoundFile
 
-    file = view(check_file(FoundFile(STANDARD_INPUT), _with_cells(session, options)))
+    file = view(_checked(session, options))
     if only is not None:
         number = session.cells.ran.index(only) + 1
         kept = tuple(finding for finding in file.findings if finding.place.cell == number)
@@ -183,7 +182,7 @@ def _fix(session: Session, options: Options, number: int | None, this: Ran | Non
     from mpslint.session.session import fix_file
     from mpslint.source.files import STANDARD_INPUT, FoundFile
 
-    fixed = fix_file(FoundFile(STANDARD_INPUT), _with_cells(session, options), unsafe)
+    fixed = fix_file(FoundFile(STANDARD_INPUT), replace(options, stdin=session.cells.notebook()), unsafe)
     after = fixed.after.document
     texts = [after.text[cell.span.start : cell.span.end] for cell in after.cells]
     changed = [(ran, text) for ran, text in zip(session.cells.ran, texts, strict=True) if ran.text != text]
@@ -204,14 +203,10 @@ def _names(changed: list[tuple[Ran, str]]) -> str:
 
 
 def _plan(session: Session, options: Options) -> None:
-    """Print each training run of the notebook."""
     from mpslint.report.console import console
     from mpslint.report.plan import print_plans
-    from mpslint.session.session import check_file
-    from mpslint.source.files import STANDARD_INPUT, FoundFile
 
-    result = check_file(FoundFile(STANDARD_INPUT), replace(_with_cells(session, options), with_plans=True))
-    print_plans(console(), [result], with_defaults=False)
+    print_plans(console(), [_checked(session, replace(options, with_plans=True))], with_defaults=False)
 
 
 def _show(session: Session, shown: Shown) -> None:

@@ -56,6 +56,11 @@ class Watching:
             self.watcher.look(observed, time.monotonic() - self.started)
             self.table.update(observed)
 
+    def look_until_end(self) -> None:
+        """Look again and again while cells run."""
+        while not self.ended.wait(POLL_SECONDS):
+            self.look()
+
     def after_cell(self, result: Any) -> None:
         """Look once more when a cell has run, and explain the error that ended it, where mpslint knows it."""
         self.probe.flush()
@@ -95,7 +100,13 @@ def begin(ipython: Any, cells: Cells, table: Path | None, page: Path | None, eve
     folder = scratch.enter_context(scratch_folder("run-"))
     warnings: list[str] = []
     script = Script(NAME, cells.notebook())
-    watcher = Watcher(_printer(warnings), script.explanation, script.precision_missed, every, swap_at_start=swap_bytes())
+
+    def say(text: str) -> None:
+        if text.startswith(URGENT):
+            warnings.append(text)
+        print(f"mpslint: {text}", flush=True)
+
+    watcher = Watcher(say, script.explanation, script.precision_missed, every, swap_at_start=swap_bytes())
     probe = Probe(str(folder))
     events = EventFolder(Path(folder))
 
@@ -104,20 +115,5 @@ def begin(ipython: Any, cells: Cells, table: Path | None, page: Path | None, eve
 
     made = Watching(cells, StepTable(table), page, script, watcher, events, probe, counts, warnings=warnings, scratch=scratch)
     probe.attach()
-    threading.Thread(target=_poll, args=(made,), name="mpslint", daemon=True).start()
+    threading.Thread(target=made.look_until_end, name="mpslint", daemon=True).start()
     return made
-
-
-def _printer(warnings: list[str]) -> Callable[[str], None]:
-    def say(text: str) -> None:
-        if text.startswith(URGENT):
-            warnings.append(text)
-        print(f"mpslint: {text}", flush=True)
-
-    return say
-
-
-def _poll(watching: Watching) -> None:
-    """Look again and again while cells run."""
-    while not watching.ended.wait(POLL_SECONDS):
-        watching.look()

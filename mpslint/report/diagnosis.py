@@ -12,8 +12,7 @@ from mpslint.diagnose.diagnosis import Diagnosis, Symptom
 from mpslint.diagnose.memory_words import evidence
 from mpslint.report.console import print_wrapped
 from mpslint.report.diagnosis_words import change_line, course, rest, shortened, summary, where
-
-_COLOURS = {"error": "bold red", "warning": "bold yellow", "note": "bold cyan"}
+from mpslint.report.finding import COLOURS
 
 
 def print_diagnosis(diagnosis: Diagnosis, console: Console) -> None:
@@ -45,7 +44,7 @@ def markdown(diagnosis: Diagnosis) -> str:
 def _print_symptom(symptom: Symptom, source: str, console: Console, *, in_full: bool) -> None:
     severity = symptom.message.severity.value
     title = symptom.explanation.title
-    console.print(Text.assemble((severity, _COLOURS[severity]), " ", (symptom.message.id, "bold"), "  ", title))
+    console.print(Text.assemble((severity, COLOURS[severity]), " ", (symptom.message.id, "bold"), "  ", title))
     print_wrapped(where(symptom, source), console, indent=2, style="dim")
     if not in_full:
         print_wrapped(symptom.explanation.means, console, indent=4)

@@ -109,7 +109,7 @@ def summary(results: Sequence[Fixed], apply: bool, unsafe: bool) -> str:
         said = "Nothing to fix."
     else:
         verb = "Fixed" if apply else "Would fix"
-        said = f"{verb} {fixes} finding{'s' if fixes != 1 else ''} in {files} file{'s' if files != 1 else ''}."
+        said = f"{verb} {counted(fixes, 'finding')} in {counted(files, 'file')}."
         said += "" if apply else " Write with --apply."
     if held and not unsafe:
         fixes_are, them = ("fix", "it changes the run; show it") if held == 1 else ("fixes", "they change the run; show them")

@@ -13,22 +13,17 @@ from mpslint.estimate.words import forecast_cells, forecast_notes, made_of
 def print_forecast(forecast: Forecast, console: Console) -> None:
     """Print what a step is made of, the table, why ranges are wide, and what to change."""
     console.print(_line("a step", made_of(forecast)))
-    console.print(forecast_table(forecast))
-    for line in forecast_notes(forecast):
-        console.print(_line("note", line), style="dim")
-    for number, line in enumerate(forecast.advice):
-        console.print(_line("to change" if not number else "", line))
-
-
-def forecast_table(forecast: Forecast) -> Table:
-    """Return the Macs with their estimated times."""
     table = Table(show_edge=False, pad_edge=False, header_style="bold")
     head, *rows = forecast_cells(forecast)
     for name in head:
         table.add_column(name)
     for row in rows:
         table.add_row(*row)
-    return table
+    console.print(table)
+    for line in forecast_notes(forecast):
+        console.print(_line("note", line), style="dim")
+    for number, line in enumerate(forecast.advice):
+        console.print(_line("to change" if not number else "", line))
 
 
 def _line(name: str, text: str) -> Text:

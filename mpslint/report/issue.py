@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from mpslint import __version__
 from mpslint.core.inert import inert_lines
-from mpslint.diagnose.issue_report import IssueReport, PlacedFinding, RunMemory
+from mpslint.diagnose.issue_report import IssueReport, RunMemory
 from mpslint.diagnose.scrubbing import scrub
 from mpslint.diagnose.sizes import format_bytes
 from mpslint.report.diagnosis import markdown
@@ -31,7 +31,9 @@ def _lines(report: IssueReport) -> Iterator[str]:
     yield from _environment(report)
     if report.findings:
         yield "## Findings\n"
-        yield from (f"- {_finding(placed)}" for placed in report.findings)
+        for placed in report.findings:
+            finding = placed.finding
+            yield f"- {placed.place}: {finding.severity.value} {finding.rule} {finding.name}: {finding.message}"
         yield ""
     if report.settings:
         yield "## Settings\n"
@@ -63,11 +65,6 @@ def _environment(report: IssueReport) -> Iterator[str]:
         yield "Known about this environment:\n"
         yield from (f"- {problem.severity.value}: {problem_line(problem)}" for problem in examination.problems)
         yield ""
-
-
-def _finding(placed: PlacedFinding) -> str:
-    finding = placed.finding
-    return f"{placed.place}: {finding.severity.value} {finding.rule} {finding.name}: {finding.message}"
 
 
 def _memory_table(runs: tuple[RunMemory, ...]) -> Iterator[str]:

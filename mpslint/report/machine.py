@@ -26,9 +26,9 @@ from typing import TYPE_CHECKING, Any
 
 from mpslint import __version__
 from mpslint.core.finding import Safety
-from mpslint.core.inert import inert_json
+from mpslint.core.inert import json_text
 from mpslint.facts.values import Known, OneOf
-from mpslint.session.view import FileView, ShownEdit, ShownFinding, unjudged, versions_of, view
+from mpslint.session.view import FileView, ShownFinding, unjudged, versions_of, view
 from mpslint.source.document import Document, Place
 
 if TYPE_CHECKING:
@@ -53,10 +53,10 @@ def report_text(files: Sequence[FileView]) -> str:
     }
     parts = {
         "schema": str(SCHEMA),
-        "mpslint": _text(__version__),
+        "mpslint": json_text(__version__),
         "files": _lines(file.full for file in files if file.full),
-        "problems": _lines(_text({"path": file.path, "message": file.problem}) for file in files if file.problem),
-        "summary": _text(summary),
+        "problems": _lines(json_text({"path": file.path, "message": file.problem}, None) for file in files if file.problem),
+        "summary": json_text(summary, None),
     }
     return "{" + ",\n ".join(f'"{key}": {text}' for key, text in parts.items()) + "}\n"
 
@@ -66,14 +66,10 @@ def _lines(items: Iterable[str]) -> str:
     return f"[\n{text}]" if text else "[]"
 
 
-def _text(data: object) -> str:
-    return inert_json(json.dumps(data, ensure_ascii=False))
-
-
 def full_view(result: FileResult) -> FileView:
     """Return what came out of a file, with all that the JSON report says of it."""
     file = view(result)
-    return file if result.checked is None else replace(file, full=_text(file_as_json(result.checked, file.findings)))
+    return file if result.checked is None else replace(file, full=json_text(file_as_json(result.checked, file.findings), None))
 
 
 def with_findings_only(file: FileView, kept: Sequence[int]) -> FileView:
@@ -82,7 +78,7 @@ def with_findings_only(file: FileView, kept: Sequence[int]) -> FileView:
     if not file.full or len(kept) == len(file.findings):
         return replace(file, findings=findings)
     data = json.loads(file.full)
-    return replace(file, findings=findings, full=_text({**data, "findings": [data["findings"][index] for index in kept]}))
+    return replace(file, findings=findings, full=json_text({**data, "findings": [data["findings"][index] for index in kept]}, None))
 
 
 def file_as_json(checked: Checked, findings: Iterable[ShownFinding]) -> dict[str, Any]:
@@ -95,14 +91,15 @@ def file_as_json(checked: Checked, findings: Iterable[ShownFinding]) -> dict[str
         "memory_gib": target.memory_gib,
         "chip": target.chip or None,
         "findings": [_finding(finding) for finding in findings],
-        "unread": [{"place": place_as_json(document, part.span.start), "reason": part.reason} for part in checked.unread],
+        "unread": [{"place": _place(document.place(part.span.start)), "reason": part.reason} for part in checked.unread],
         "unjudged": [{"place": _place(place), "reason": reason} for place, reason in unjudged(checked)],
         "plans": [plan_as_json(one.document, plan) for one in checked.evidence for plan in one.plans],
     }
 
 
 def _finding(finding: ShownFinding) -> dict[str, Any]:
-    fix = {"safety": finding.safety, "summary": finding.fix, "reason": finding.reason, "edits": [_edit(edit) for edit in finding.edits]}
+    edits = [{"place": _place(one.place), "end": _place(one.end_place), "range": one.range, "text": one.text} for one in finding.edits]
+    fix = {"safety": finding.safety, "summary": finding.fix, "reason": finding.reason, "edits": edits}
     return {
         **{name: getattr(finding, name) for name in ("rule", "name", "severity", "message", "why")},
         "place": _place(finding.place),
@@ -113,15 +110,6 @@ def _finding(finding: ShownFinding) -> dict[str, Any]:
         "entries": [{"path": path, "line": line or None} for path, line in finding.entries],
         "fix": fix if finding.safety else None,
     }
-
-
-def _edit(edit: ShownEdit) -> dict[str, Any]:
-    return {"place": _place(edit.place), "end": _place(edit.end_place), "range": edit.range, "text": edit.text}
-
-
-def place_as_json(document: Document, offset: int) -> dict[str, Any]:
-    """Return a place as plain data."""
-    return _place(document.place(offset))
 
 
 def _place(place: Place) -> dict[str, Any]:
@@ -139,7 +127,7 @@ def plan_as_json(document: Document, plan: TrainingPlan) -> dict[str, Any]:
     return {
         "kind": plan.kind,
         "title": plan.title,
-        "place": place_as_json(document, plan.span.start) if plan.span is not None else None,
+        "place": _place(document.place(plan.span.start)) if plan.span is not None else None,
         "settings": dict(sorted(settings.items())),
     }
 
@@ -155,8 +143,8 @@ def setting_as_json(document: Document, setting: Setting) -> dict[str, Any]:
         "spelling": setting.spelling,
         "written": setting.is_written,
         "may_be_overridden": isinstance(value, Known) and value.weak,
-        "place": place_as_json(document, setting.span.start) if setting.span is not None else None,
-        "origin": place_as_json(document, setting.origin.start) if setting.origin is not None else None,
+        "place": _place(document.place(setting.span.start)) if setting.span is not None else None,
+        "origin": _place(document.place(setting.origin.start)) if setting.origin is not None else None,
         "default_for": str(setting.default_versions) or "every version" if setting.default_versions is not None else None,
         "dialect": setting.dialect,
     }

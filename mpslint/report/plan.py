@@ -54,7 +54,8 @@ def print_plans(out: Console, results: Sequence[FileResult], with_defaults: bool
             if read.document.parts and read is not said:
                 out.print(Text(f"\n{_started(read)}"))
                 said = read
-            out.print(_headline(read.document, plan))
+            where = f" at {_place(read.document, plan.span.start)}" if plan.span is not None else ""
+            out.print(Text(f"\n{plan.title} ({plan.kind}){where}", style="bold"))
             out.print(_table(read.document, plan, with_defaults))
 
 
@@ -90,17 +91,11 @@ def written_settings(checked: Checked) -> list[tuple[str, str, str, str]]:
     return rows
 
 
-def _headline(document: Document, plan: TrainingPlan) -> Text:
-    where = f" at {_place(document, plan.span.start)}" if plan.span is not None else ""
-    return Text(f"\n{plan.title} ({plan.kind}){where}", style="bold")
-
-
 def _table(document: Document, plan: TrainingPlan, with_defaults: bool) -> Table:
     table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
     for column in ("setting", "value", "written as", "where"):
         table.add_column(column, overflow="fold", no_wrap=column == "setting")
-    kinds = load_vocabulary()
-    for name in kinds:
+    for name in load_vocabulary():
         setting = plan.get(name)
         if setting is None or (not setting.is_written and not with_defaults):
             continue

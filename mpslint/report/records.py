@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Iterator, Sequence
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from mpslint.core.record import record
 from mpslint.session.view import FileView, ShownFinding
-from mpslint.source.document import Place
+from mpslint.source.document import Kind, Place
 from mpslint.source.files import STANDARD_INPUT
 
 if TYPE_CHECKING:
@@ -45,6 +46,12 @@ class Record:
     file: FileView
     finding: ShownFinding
     fingerprint: str
+
+    @property
+    def new_texts(self) -> list[str]:
+        """The texts of its edits, as the file writes them: in a notebook inside of strings of JSON."""
+        is_json = self.file.kind == Kind.NOTEBOOK.value
+        return [json.dumps(edit.text, ensure_ascii=False)[1:-1] if is_json else edit.text for edit in self.finding.edits]
 
 
 @record(frozen=True, slots=True)
@@ -95,11 +102,6 @@ def path_from(root: str, path: str) -> str:
     absolute = os.path.abspath(path)
     relative = os.path.relpath(absolute, root or os.getcwd())
     return Path(absolute if relative.startswith(os.pardir + os.sep) else relative).as_posix()
-
-
-def repository_root(folder: Path) -> Path:
-    """Return the root of the git repository that a folder lies in, or the folder itself outside of one."""
-    return next((candidate for candidate in (folder, *folder.parents) if os.path.exists(candidate / ".git")), folder)
 
 
 def cell_words(place: Place) -> str:

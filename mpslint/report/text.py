@@ -45,7 +45,8 @@ def print_report(
             out.line((ON_EVERY_MACHINE, "bold"))
             out.line()
         for file, causes in of_block:
-            print_findings(out, file, causes, reasons, _fix_command(files, paths) if is_alone else "", _own_versions(file.target, judged))
+            own_versions = ", ".join(words for name, words, _ in file.target if name in _differing(judged))
+            print_findings(out, file, causes, reasons, _fix_command(files, paths) if is_alone else "", own_versions)
             if not is_alone:
                 out.line()
     for file in files:
@@ -61,11 +62,6 @@ def _versions(judged: Sequence[Sequence[Said]]) -> str:
     every = dict.fromkeys(one for said in judged for one in said)
     same, other = in_words(one for one in every if one[0] not in differing), in_words(one for one in every if one[0] in differing)
     return (f" For {same}." if same else "") + (f" By file: {other}." if other else "")
-
-
-def _own_versions(said: Sequence[Said], judged: Sequence[Sequence[Said]]) -> str:
-    """Return the versions of a file that other files have otherwise."""
-    return ", ".join(words for name, words, _ in said if name in _differing(judged))
 
 
 def _differing(judged: Sequence[Sequence[Said]]) -> frozenset[str]:

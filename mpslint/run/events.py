@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -91,22 +92,18 @@ class Observed:
         elif kind == "begin":
             self.device, self.has_mps, self.recommended, self.torch = rest[:4]
             self.dtypes, self.script = tuple(rest[4]), rest[5]
-        elif kind == "planned":
-            self.planned = rest[0]
+        elif kind in ("planned", "computed", "blind"):
+            setattr(self, kind, rest[0])
         elif kind == "fallback":
             self.fallbacks.setdefault(rest[0], CpuOperator(*rest))
         elif kind == "cost":
             self.fallbacks[rest[0]].calls, self.fallbacks[rest[0]].seconds = rest[1:]
         elif kind == "values":
             self.values.append(Values(*rest))
-        elif kind == "computed":
-            self.computed = rest[0]
         elif kind == "mark":
             self.marks[rest[0]] = " + ".join(filter(None, (self.marks.get(rest[0], ""), rest[1])))
         elif kind == "error":
             self.error, self.error_name, *self.error_at = rest
-        elif kind == "blind":
-            self.blind = rest[0]
 
     def _step(self, step: Step) -> None:
         if self.steps and self.steps[-1].number % self.keeps_each:
@@ -142,6 +139,11 @@ class EventFolder:
                 for line in lines.splitlines():
                     one.take(json.loads(line))
         return max(self.observed.values(), key=_weight, default=Observed())
+
+
+def step_times(steps: Sequence[Step]) -> list[float]:
+    """Return the seconds that each step took from the one before it."""
+    return [(later.seconds - earlier.seconds) / (later.number - earlier.number) for earlier, later in itertools.pairwise(steps)]
 
 
 def _weight(one: Observed) -> tuple[int, bool, bool]:

@@ -112,7 +112,6 @@ def _watch(
     stop_before_swap: bool,
     keep: Callable[[Observed], None],
 ) -> None:
-    """Poll until the process ends."""
     asked_system = 0.0
     is_stopped = False
     while True:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from mpslint import __version__
 from mpslint.core.inert import html_text
-from mpslint.run.events import Observed
+from mpslint.run.events import Observed, step_times
 from mpslint.run.watcher import limit_of
 from mpslint.verify.chart import AxisUnit, Line, Mark, figure, scrolled, unit_for
 from mpslint.verify.page import badge, page
@@ -52,12 +51,7 @@ def _charts(observed: Observed) -> Iterator[str]:
         if limit is not None:
             bounds.append((f"limit of {'the allocator' if observed.device == 'mps' else 'the device'}", float(limit)))
         yield figure("Memory after each step", [driver, live], unit_for(max(value for _, value in driver.points)), bounds, marks)
-    times = _highest(
-        [
-            (later.number, (later.seconds - earlier.seconds) / (later.number - earlier.number))
-            for earlier, later in itertools.pairwise(steps)
-        ]
-    )
+    times = _highest([(step.number, seconds) for step, seconds in zip(steps[1:], step_times(steps), strict=True)])
     if len(times) > 1:
         yield figure("Time of a step", [Line("seconds", times)], AxisUnit("s"))
     shapes = _highest([(step.number, float(step.shapes)) for step in steps if step.shapes is not None])

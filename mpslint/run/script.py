@@ -8,6 +8,7 @@ from pathlib import Path
 
 from mpslint.core.finding import MpslintError
 from mpslint.diagnose.catalogue import catalogue
+from mpslint.engine import Checked
 from mpslint.run.events import Observed
 from mpslint.run.watcher import shown_path
 from mpslint.session.session import FileResult, Options, check_file
@@ -15,7 +16,7 @@ from mpslint.session.view import ShownFinding, view
 from mpslint.settings.plan import TrainingPlan
 from mpslint.settings.setting import Setting
 from mpslint.settings.translate import DTYPES
-from mpslint.source.document import Kind
+from mpslint.source.document import Kind, Place
 from mpslint.source.files import STANDARD_INPUT, FoundFile, find_files
 
 
@@ -83,40 +84,33 @@ class Script:
     def _told(self, observed: Observed, found: Sequence[ShownFinding]) -> str:
         if not found:
             return ""
-        place = found[0].place
-        where = f"cell {place.cell}:{place.line}" if self.notebook is not None else f"{self.path(observed)}:{place.line}"
-        return f"; {where} {found[0].rule}: {found[0].message}"
+        return f"; {self._at(observed, found[0].place)} {found[0].rule}: {found[0].message}"
+
+    def _at(self, observed: Observed, place: Place) -> str:
+        return f"cell {place.cell}:{place.line}" if place.cell is not None else f"{self.path(observed)}:{place.line}"
 
     def precision_missed(self, observed: Observed) -> Iterator[str]:
         """Yield a sentence on each precision that the script asks for and the run doesn't have."""
+        result = self.checked(observed)
+        if result is None or result.checked is None:
+            return
         seen = {*observed.dtypes, *observed.computed}
         kinds = ("trainer",)  # elsewhere the weights that are asked for may be those of a frozen model
         asked = (("precision.mixed", observed.computed.keys(), (*kinds, "loop", "accelerator")), ("precision.weights", seen, kinds))
         for name, what, among in asked:
-            setting = self._asked(observed, name, among)
+            setting = _asked(result.checked, name, among)
             wanted = DTYPES.get(str(setting.constant)) if setting is not None else None
             if setting is None or wanted in (None, "auto") or not what or wanted in what:
                 continue
             shown = " and ".join(sorted(observed.computed or observed.dtypes))
             verb = "the layers compute in" if observed.computed else "the trained weights are"
-            yield f"{wanted} is asked for ({self._place(observed, setting)}), but {verb} {shown}"
+            place = result.checked.document.place(setting.span.start) if setting.span is not None else None
+            where = f"{self._at(observed, place)}, " if place is not None else ""
+            yield f"{wanted} is asked for ({where}{setting.spelling}), but {verb} {shown}"
 
-    def _asked(self, observed: Observed, name: str, kinds: Sequence[str]) -> Setting | None:
-        """Return what the script's training runs of these kinds write of a setting; None where several differ."""
-        result = self.checked(observed)
-        if result is None or result.checked is None:
-            return None
-        plans = [plan for one in result.checked.evidence for plan in one.plans if plan.kind in kinds and not _has_autocast_off(plan)]
-        written = [setting for plan in plans if (setting := plan.get(name)) is not None and setting.is_written and setting.is_known]
-        return written[0] if len({str(setting.constant) for setting in written}) == 1 else None
 
-    def _place(self, observed: Observed, setting: Setting) -> str:
-        result = self.checked(observed)
-        assert result is not None
-        assert result.checked is not None
-        document = result.checked.document
-        if setting.span is None:
-            return setting.spelling
-        place = document.place(setting.span.start)
-        where = f"cell {place.cell}:{place.line}" if place.cell else f"{self.path(observed)}:{place.line}"
-        return f"{where}, {setting.spelling}"
+def _asked(checked: Checked, name: str, kinds: Sequence[str]) -> Setting | None:
+    """Return what training runs of these kinds write of a setting; None where several differ."""
+    plans = [plan for one in checked.evidence for plan in one.plans if plan.kind in kinds and not _has_autocast_off(plan)]
+    written = [setting for plan in plans if (setting := plan.get(name)) is not None and setting.is_written and setting.is_known]
+    return written[0] if len({str(setting.constant) for setting in written}) == 1 else None

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from statistics import median
 
 from mpslint.core.knowledge import platform_data
-from mpslint.run.events import Observed, Step, Values
+from mpslint.run.events import Observed, Step, Values, step_times
 from mpslint.verify.trend import Trend, judge
 
 LEAST_STEPS = 40
@@ -158,8 +157,7 @@ class Watcher:
 
 def seconds_a_step(steps: list[Step]) -> float:
     """Return the median time of the last steps; 0 for fewer than two."""
-    recent = steps[-RECENT - 1 :]
-    times = [(later.seconds - earlier.seconds) / (later.number - earlier.number) for earlier, later in itertools.pairwise(recent)]
+    times = step_times(steps[-RECENT - 1 :])
     return median(times) if times else 0.0
 
 

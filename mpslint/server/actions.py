@@ -69,12 +69,8 @@ def _one_line(text: str) -> str:
 
 
 def _meet(one: types.Range, other: types.Range) -> bool:
-    return _key(one.start) <= _key(other.end) and _key(other.start) <= _key(one.end)
+    return one.start <= other.end and other.start <= one.end
 
 
 def _is_named(diagnostic: types.Diagnostic, named: Any) -> bool:
     return any(one.source == SOURCE and one.code == diagnostic.code and one.range == diagnostic.range for one in named)
-
-
-def _key(position: types.Position) -> tuple[int, int]:
-    return position.line, position.character

@@ -17,8 +17,7 @@ def findings_at(judged: Judged, uri: str, position: types.Position) -> list[tupl
         assert judged.document is not None
         part, start, end = judged.snapshot.place(judged.document, finding.span)
         range_ = part.range(start, end)
-        first, here, last = ((place.line, place.character) for place in (range_.start, position, range_.end))
-        if part.uri == uri and first <= here <= last:
+        if part.uri == uri and range_.start <= position <= range_.end:
             found.append((finding, range_))
     return found
 

@@ -106,7 +106,6 @@ def _uri_of(params: Any) -> str:
 
 
 def _register_answers(server: Server, desk: Desk) -> None:
-    """Say how questions are answered."""
 
     @server.feature(types.INITIALIZED)
     def initialized(params: types.InitializedParams) -> None:

@@ -1,10 +1,11 @@
-"""The bytes of a notebook -> Document: its Python cells, one after the other."""
+"""The cells of a notebook -> Document: one text with its magics masked, scripts and snippets set apart."""
 
 from __future__ import annotations
 
 import bisect
 import codecs
-from collections.abc import Sequence
+import itertools
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from mpslint.core.finding import Edit, ReadError, Span
@@ -15,7 +16,7 @@ from mpslint.source.raw_cells import RawCell, load_cells
 
 
 def read_notebook(path: str, data: bytes) -> Document:
-    """Return the Document of a notebook. Raises ReadError, with the line, when it is none."""
+    """Return the Document of a notebook: its Python cells, one after the other. Raises ReadError, with the line, when it is none."""
     mark = codecs.BOM_UTF8 if data.startswith(codecs.BOM_UTF8) else b""
     try:
         raw = data[len(mark) :].decode("utf-8")
@@ -23,11 +24,56 @@ def read_notebook(path: str, data: bytes) -> Document:
         where = data.count(b"\n", 0, error.start) + 1
         raise ReadError(f"{path}:{where}: not valid UTF-8, so not a notebook") from None
     raw_cells, metadata = load_cells(raw, path)
-    other = _other_language(metadata)
-    if not raw.strip() or other:
-        raw_cells = []
-    joined = _Joined(path, raw, mark, [cell for cell in raw_cells if _is_python_cell(cell)]).document()
-    return replace(joined, language=other) if other else joined
+    language = _other_language(metadata)
+    raw_cells = [cell for cell in raw_cells if _is_python_cell(cell)] if raw.strip() and not language else []
+    layout = NotebookText(raw, tuple(cell.number for cell in raw_cells))
+    starts = list(itertools.accumulate((len(cell.source) + 1 for cell in raw_cells), initial=0))
+    cells = tuple(map(_cell, raw_cells, starts))
+
+    def write_back(edits: Sequence[Edit]) -> bytes:
+        placed = []
+        for edit in edits:
+            index = bisect.bisect_right(starts, edit.span.start, hi=len(cells)) - 1
+            begin = starts[index]
+            placed.append((index, Edit(Span(edit.span.start - begin, edit.span.end - begin), edit.text)))
+        return mark + layout.write(placed).encode("utf-8")
+
+    document = document_of_cells(path, "\n".join(cell.source for cell in raw_cells), cells, write_back, layout.physical)
+    unread = tuple(Unread(cell.span, raw_cell.flaw) for cell, raw_cell in zip(cells, raw_cells, strict=True) if raw_cell.flaw)
+    return replace(document, unread=unread, physical_end=layout.physical_end, language=language)
+
+
+def document_of_cells(
+    path: str,
+    text: str,
+    cells: tuple[Cell, ...],
+    write_back: Callable[[Sequence[Edit]], bytes],
+    physical: Callable[[int, int], tuple[int, int]],
+) -> Document:
+    """Return the Document of a text with cells; what lies between them is blank in its Python."""
+    pieces: list[str] = []
+    scripts: list[str] = []
+    snippets: list[Snippet] = []
+    end = 0
+    for span in (cell.span for cell in cells):
+        masked = mask_cell(text[span.start : span.end])
+        pieces += [blank(text[end : span.start]), masked.python]
+        if masked.script:
+            scripts.append(without_surrogates(blank(text[: span.start]) + masked.script + blank(text[span.end :])))
+        snippets += [Snippet(s.kind, Span(s.span.start + span.start, s.span.end + span.start), s.text) for s in masked.snippets]
+        end = span.end
+    return Document(
+        path,
+        Kind.NOTEBOOK,
+        text,
+        python=without_surrogates("".join([*pieces, blank(text[end:])])),
+        scripts=tuple(scripts),
+        snippets=tuple(snippets),
+        cells=cells,
+        write_back=write_back,
+        physical=physical,
+        physical_end=physical,
+    )
 
 
 def _other_language(metadata: dict[str, object]) -> str:
@@ -51,69 +97,13 @@ def _is_python_cell(cell: RawCell) -> bool:
     return cell.data.get("cell_type") == "code" and language in ("python", "")
 
 
-class _Joined:
-    """The cells of a notebook on their way into one Document."""
-
-    def __init__(self, path: str, raw: str, mark: bytes, raw_cells: list[RawCell]) -> None:
-        self.path, self.raw, self.mark = path, raw, mark
-        self.layout = NotebookText(raw, tuple(cell.number for cell in raw_cells))
-        self.cells: list[Cell] = []
-        self.raw_cells = raw_cells
-
-    def document(self) -> Document:
-        """Return the Document: texts joined with a line end, magics masked, scripts and snippets set apart."""
-        texts: list[str] = []
-        pythons: list[str] = []
-        scripts: list[tuple[int, str]] = []
-        snippets: list[Snippet] = []
-        unread: list[Unread] = []
-        start = 0
-        for raw_cell in self.raw_cells:
-            source = raw_cell.source
-            masked = mask_cell(source)
-            texts.append(source)
-            pythons.append(masked.python)
-            if masked.script:
-                scripts.append((start, masked.script))
-            snippets += [Snippet(s.kind, Span(s.span.start + start, s.span.end + start), s.text) for s in masked.snippets]
-            span, count = Span(start, start + len(source)), raw_cell.data.get("execution_count")
-            if raw_cell.flaw:
-                unread.append(Unread(span, raw_cell.flaw))
-            count = count if type(count) is int else None
-            self.cells.append(Cell(raw_cell.number, str(raw_cell.data.get("id") or ""), span, _tags(raw_cell), count))
-            start += len(source) + 1
-        text = "\n".join(texts)
-        return Document(
-            self.path,
-            Kind.NOTEBOOK,
-            text,
-            python=without_surrogates("\n".join(pythons)),
-            scripts=tuple(without_surrogates(_placed(text, offset, script)) for offset, script in scripts),
-            snippets=tuple(snippets),
-            cells=tuple(self.cells),
-            unread=tuple(unread),
-            write_back=self.write_back,
-            physical=self.layout.physical,
-            physical_end=self.layout.physical_end,
-        )
-
-    def write_back(self, edits: Sequence[Edit]) -> bytes:
-        """Return the notebook's bytes with these edits made."""
-        starts = [cell.span.start for cell in self.cells]
-        placed = []
-        for edit in edits:
-            index = bisect.bisect_right(starts, edit.span.start) - 1
-            begin = starts[index]
-            placed.append((index, Edit(Span(edit.span.start - begin, edit.span.end - begin), edit.text)))
-        return self.mark + self.layout.write(placed).encode("utf-8")
-
-
-def _tags(cell: RawCell) -> tuple[str, ...]:
-    metadata = cell.data.get("metadata")
+def _cell(raw_cell: RawCell, start: int) -> Cell:
+    metadata, count = raw_cell.data.get("metadata"), raw_cell.data.get("execution_count")
     tags = metadata.get("tags") if isinstance(metadata, dict) else None
-    return tuple(tag for tag in tags if isinstance(tag, str)) if isinstance(tags, list) else ()
-
-
-def _placed(text: str, offset: int, script: str) -> str:
-    """Return a script at its place in a text that is blank elsewhere."""
-    return blank(text[:offset]) + script + blank(text[offset + len(script) :])
+    return Cell(
+        raw_cell.number,
+        str(raw_cell.data.get("id") or ""),
+        Span(start, start + len(raw_cell.source)),
+        tuple(tag for tag in tags if isinstance(tag, str)) if isinstance(tags, list) else (),
+        count if type(count) is int else None,
+    )

@@ -173,14 +173,10 @@ class Document:
     @functools.cached_property
     def line_starts(self) -> list[int]:
         """The offset of each line of `text`."""
-        if self.parts:
-            return self._joined_line_starts()
-        return [0, *(match.end() for match in NEWLINE.finditer(self.text))]
-
-    def _joined_line_starts(self) -> list[int]:
-        """Return the same for the joined text: lines that no file has, between those of two files, begin where the second does."""
+        if not self.parts:
+            return [0, *(match.end() for match in NEWLINE.finditer(self.text))]
         starts: list[int] = []
-        for part in self.parts:
+        for part in self.parts:  # lines that no file has, between those of two files, begin where the second does
             starts += [part.span.start] * (part.first_line - 1 - len(starts))
             starts += [part.span.start + start for start in part.document.line_starts[: part.lines]]
         return starts
@@ -244,11 +240,7 @@ class Document:
         """Return the file of a run that an offset lies in; the Document itself where it is one file."""
         if not self.parts:
             return Part(self, Span(0, len(self.text)), 1, len(self.line_starts))
-        return self.parts[bisect.bisect_right(self._part_starts, offset) - 1]
-
-    @functools.cached_property
-    def _part_starts(self) -> list[int]:
-        return [part.span.start for part in self.parts]
+        return self.parts[bisect.bisect_right(self.parts, offset, key=lambda part: part.span.start) - 1]
 
     def place(self, offset: int) -> Place:
         """Return the place of an offset: line and column, in its cell where there are cells."""

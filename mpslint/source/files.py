@@ -96,7 +96,6 @@ def _expand(path: str, excluded: Patterns | None, base: Path, force_exclude: boo
 
 
 def _matched(match: str, excluded: Patterns | None, base: Path, respect_gitignore: bool) -> Iterator[FoundFile]:
-    """Yield the files of one match of a pattern."""
     if os.path.isdir(match):
         yield from _walk(match, excluded, base, respect_gitignore)
     elif (
@@ -189,7 +188,8 @@ def _walk(top: str, excluded: Patterns | None, base: Path, respect_gitignore: bo
         waiting += [
             (f"{_below(prefix, name)}{os.sep}", always and always.within(name), [one.within(name) for one in ignores])
             for name in sorted(folders, reverse=True)
-            if not _is_skipped(name) and not _is_left_out(name, "/", always, ignores)
+            if name not in SKIPPED_FOLDERS and not name.endswith(".egg-info") and not name.startswith("checkpoint-")
+            if not _is_left_out(name, "/", always, ignores)
         ]
     yield from problems
 
@@ -205,11 +205,6 @@ def _is_file(entry: os.DirEntry[str], tree: str) -> bool:
         return (entry.is_file() or is_file(entry.path)) and not (entry.is_symlink() and leads_out(entry.path, tree))
     except OSError:  # a link to itself
         return False
-
-
-def _is_skipped(name: str) -> bool:
-    """Return whether a folder of this name holds nothing that its owner wrote."""
-    return name in SKIPPED_FOLDERS or name.endswith(".egg-info") or name.startswith("checkpoint-")
 
 
 def _is_left_out(name: str, mark: str, always: _Counted | None, ignores: Sequence[_Counted]) -> bool:

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from mpslint.core.finding import Span
 from mpslint.core.record import record
 from mpslint.source.called_magics import SIGN, CalledMagic, called_magic, written
-from mpslint.source.document import NEWLINE, Snippet, SnippetKind
+from mpslint.source.document import Snippet, SnippetKind
 
 PLACEHOLDER = "_"
 
@@ -130,10 +130,7 @@ def _mask_statement(statement: str) -> str | None:
     assigned = _ASSIGNED.match(statement)
     if assigned is not None:
         return statement[: assigned.end()] + _placeholder(statement[assigned.end() :])
-    if bare.startswith(("!", "%")) or _HELP.match(statement.rstrip("\r\n")):
-        indent = len(statement) - len(bare)
-        return statement[:indent] + _placeholder(bare)
-    if _is_automagic(statement):
+    if bare.startswith(("!", "%")) or _HELP.match(statement.rstrip("\r\n")) or _is_automagic(statement):
         return statement[: len(statement) - len(bare)] + _placeholder(bare)
     return None
 
@@ -154,7 +151,16 @@ def _placeholder(text: str) -> str:
     return PLACEHOLDER + blank(text[1:])
 
 
-WITH_NAME = (SnippetKind.INSTALL, SnippetKind.RUN, SnippetKind.FOLDER)
+_KINDS = {
+    "env": SnippetKind.ENV,
+    "set_env": SnippetKind.ENV,
+    **dict.fromkeys(("pip", "uv", "conda"), SnippetKind.INSTALL),
+    "run": SnippetKind.RUN,
+    "cd": SnippetKind.FOLDER,
+    **dict.fromkeys(("sx", "system"), SnippetKind.SHELL),
+}
+"""What the magics say that say something to a shell or to the environment."""
+_WITH_NAME = (SnippetKind.INSTALL, SnippetKind.RUN, SnippetKind.FOLDER)
 """Magics whose name is part of the snippet, as it is a command."""
 
 
@@ -167,24 +173,12 @@ def snippet_of(statement: str, start: int) -> Snippet | None:
     command = statement[offset:].rstrip("\r\n")
     if _is_automagic(command):
         offset, command = offset - 1, f"%{command}"
-    for prefix, kind in (
-        ("!", SnippetKind.SHELL),
-        ("%env ", SnippetKind.ENV),
-        ("%set_env ", SnippetKind.ENV),
-        ("%pip ", SnippetKind.INSTALL),
-        ("%uv ", SnippetKind.INSTALL),
-        ("%conda ", SnippetKind.INSTALL),
-        ("%run ", SnippetKind.RUN),
-        ("%cd ", SnippetKind.FOLDER),
-        ("%sx ", SnippetKind.SHELL),
-        ("%system ", SnippetKind.SHELL),
-    ):
-        if command.startswith(prefix):
-            skip = 1 if prefix == "!" else len(prefix) if kind not in WITH_NAME else 1
-            if command.startswith("!!"):
-                skip = 2
-            return Snippet(kind, Span(start + offset + skip, start + offset + len(command)), command[skip:])
-    return None
+    name, has_words, _ = command[1:].partition(" ")
+    kind = SnippetKind.SHELL if command[:1] == "!" else _KINDS.get(name) if command[:1] == "%" and has_words else None
+    if kind is None:
+        return None
+    skip = 2 if command[:2] == "!!" else 1 if command[:1] == "!" or kind in _WITH_NAME else len(name) + 2
+    return Snippet(kind, Span(start + offset + skip, start + offset + len(command)), command[skip:])
 
 
 def _statements(text: str) -> Iterator[tuple[int, int]]:
@@ -195,22 +189,13 @@ def _statements(text: str) -> Iterator[tuple[int, int]]:
     start = position = 0
     while position < len(text):
         is_magic = _MAGIC_START.match(text, position) is not None or _ASSIGNED.match(text, position) is not None
-        position = _end_of_magic(text, position) if is_magic else _end_of_logical_line(text, position)
+        position = next(_MAGIC_END.finditer(text, position)).end() if is_magic else _end_of_logical_line(text, position)
         yield start, position
         start = position
 
 
-def _end_of_magic(text: str, position: int) -> int:
-    """Return where a magic ends: at the first line end that no backslash precedes."""
-    while True:
-        newline = NEWLINE.search(text, position)
-        if newline is None:
-            return len(text)
-        if newline.start() == 0 or text[newline.start() - 1] != "\\":
-            return newline.end()
-        position = newline.end()
-
-
+_MAGIC_END = re.compile(r"(?<!\\)(?:\r\n|\r|(?<!\\\r)\n)|\Z")
+"""The first line end that no backslash precedes."""
 _TOKEN = re.compile(r"'''|\"\"\"|'|\"|#[^\r\n]*|[\[({]|[\])}]|\\(?:\r\n|\r|\n)|\r\n|\r|\n")
 _STRING_END = {
     "'''": re.compile(r"[^'\\]*(?:(?:\\.|'(?!''))[^'\\]*)*'''", re.DOTALL),

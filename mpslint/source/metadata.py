@@ -50,13 +50,13 @@ if sys.platform == "darwin":
             return (f"its extended attributes could not be kept ({os.strerror(ctypes.get_errno())})",)
         return ()
 
-elif hasattr(os, "listxattr"):
+else:
 
     def _keep_attributes(source: str, target: str) -> tuple[str, ...]:
         lost = []
         try:
             names = os.listxattr(source)
-        except OSError:
+        except (AttributeError, OSError):  # Windows has none
             return ()
         for name in names:
             try:
@@ -65,8 +65,3 @@ elif hasattr(os, "listxattr"):
                 if error.errno not in _NOT_OURS_TO_COPY and not name.startswith(_OF_THE_SYSTEM):
                     lost.append(f"its extended attribute {name} could not be kept ({error.strerror})")
         return tuple(lost)
-
-else:
-
-    def _keep_attributes(source: str, target: str) -> tuple[str, ...]:
-        return ()

@@ -12,7 +12,7 @@ import functools
 import itertools
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from mpslint.core.finding import Edit
 from mpslint.core.record import record
@@ -35,6 +35,8 @@ class SourceText:
     is_list: bool
     glue: str = ""
     """What joins the strings of a list: a line end, where formats 2 and 3 keep lines without their own."""
+    offsets: Sequence[int] = (0,)
+    """The offset in the cell at which each literal begins, and where the last one ends."""
 
 
 @record(frozen=True, eq=False)
@@ -55,45 +57,28 @@ class NotebookText:
         """The sources that were asked for. (A cache of the function would keep the text of every notebook of a run.)"""
         return {}
 
-    @functools.cached_property
-    def _known_offsets(self) -> dict[int, list[int]]:
-        return {}
-
     def source(self, index: int) -> SourceText:
         """Return the place of the source of one of those cells."""
         if index not in self._known:
             self._known[index] = _source_of(self.raw, self._starts[self.numbers[index] - 1])
         return self._known[index]
 
-    def _offsets(self, index: int) -> list[int]:
-        """The offset in the cell at which each literal begins."""
-        if index not in self._known_offsets:
-            glue = len(self.source(index).glue)
-            lengths = [len(_DECODER.raw_decode(self.raw, start)[0]) + glue for start, _ in self.source(index).literals]
-            self._known_offsets[index] = [0, *itertools.accumulate(lengths)]
-        return self._known_offsets[index]
-
     def physical(self, index: int, offset: int) -> tuple[int, int]:
         """Return the line and column of the JSON text (from 1) at which the character at an offset in a cell is written."""
-        source = self.source(index)
-        if not source.literals:
-            return self._line_and_column(source.start)
-        literal = min(bisect.bisect_right(self._offsets(index), offset) - 1, len(source.literals) - 1)
-        return self._line_and_column(self._written_until(index, literal, offset))
+        return self._place(index, offset, bisect.bisect_right)
 
     def physical_end(self, index: int, offset: int) -> tuple[int, int]:
         """Return the line and column right behind the character before an offset: the end of a range that ends there."""
-        source = self.source(index)
-        if not source.literals or not offset:
-            return self.physical(index, offset)
-        literal = min(bisect.bisect_left(self._offsets(index), offset) - 1, len(source.literals) - 1)
-        return self._line_and_column(self._written_until(index, literal, offset))
+        return self._place(index, offset, bisect.bisect_left if offset else bisect.bisect_right)
 
-    def _written_until(self, index: int, literal: int, offset: int) -> int:
-        """Return where in the JSON text the characters of one string of a source, up to an offset in the cell, are written out."""
-        start, end = self.source(index).literals[literal]
-        characters = _characters(self.raw[start + 1 : end - 1])[: offset - self._offsets(index)[literal]]
-        return start + 1 + sum(len(written) for _, written in characters)
+    def _place(self, index: int, offset: int, bisected: Callable[[Sequence[int], int], int]) -> tuple[int, int]:
+        source = self.source(index)
+        if not source.literals:
+            return self._line_and_column(source.start)
+        literal = min(bisected(source.offsets, offset), len(source.literals)) - 1
+        start, end = source.literals[literal]
+        characters = _characters(self.raw[start + 1 : end - 1])[: offset - source.offsets[literal]]
+        return self._line_and_column(start + 1 + sum(len(written) for _, written in characters))
 
     def _line_and_column(self, position: int) -> tuple[int, int]:
         line = bisect.bisect_left(self._line_ends, position)
@@ -120,7 +105,8 @@ def _rewrite(raw: str, source: SourceText, edits: Sequence[Edit], keep_ascii: bo
     for literal, (start, end) in enumerate(source.literals):
         old += [_Character(source.glue, "", literal - 1)] if literal and source.glue else []
         old += [_Character(*character, literal) for character in _characters(raw[start + 1 : end - 1])]
-    is_split = _is_split_by_lines(old)
+    # Notebook editors write each line as a string of its own.
+    is_split = all((a.text == "\n") == (a.literal != b.literal) for a, b in itertools.pairwise(old))
     unwritten = source.glue if is_split else ""
     new: list[_Character] = []
     position = 0
@@ -151,11 +137,6 @@ class _Character:
     text: str
     written: str
     literal: int
-
-
-def _is_split_by_lines(characters: Sequence[_Character]) -> bool:
-    """Return whether each string of a source holds exactly one line, as notebook editors write them."""
-    return all((a.text == "\n") == (a.literal != b.literal) for a, b in itertools.pairwise(characters))
 
 
 def _literals(characters: Sequence[_Character]) -> list[str]:
@@ -283,7 +264,6 @@ def _cells_in(raw: str, position: int) -> list[int] | None:
 
 
 def _key(raw: str, start: int, end: int) -> str:
-    """Return the key that is written between two places."""
     inside = raw[start + 1 : end - 1]
     return inside if "\\" not in inside else _DECODER.decode(raw[start:end])
 
@@ -294,7 +274,8 @@ def _source_of(raw: str, cell: int) -> SourceText:
     if value is None:
         return SourceText(cell, cell, (), False)
     key, start, end = value
-    if raw[start] == "[":
-        literals = tuple(place for place in _items(raw, start) if raw[place[0]] == '"')
-        return SourceText(start, end, literals, True, glue_of(key, raw[slice(*literals[0])][1:-1]) if literals else "")
-    return SourceText(start, end, ((start, end),) if raw[start] == '"' else (), False)
+    is_list = raw[start] == "["
+    literals = tuple(place for place in (_items(raw, start) if is_list else [(start, end)]) if raw[place[0]] == '"')
+    glue = glue_of(key, raw[slice(*literals[0])][1:-1]) if is_list and literals else ""
+    lengths = (len(_DECODER.raw_decode(raw, begin)[0]) + len(glue) for begin, _ in literals)
+    return SourceText(start, end, literals, is_list, glue, [0, *itertools.accumulate(lengths)])

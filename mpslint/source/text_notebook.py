@@ -9,11 +9,13 @@ import ast
 import bisect
 import re
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import TypeGuard
 
 from mpslint.core.finding import Edit, Span
-from mpslint.source.document import NEWLINE, Cell, Document, Kind, Snippet, SnippetKind
-from mpslint.source.magics import blank, mask_cell, snippet_of
+from mpslint.source.cells import document_of_cells
+from mpslint.source.document import NEWLINE, Cell, Document, Snippet, SnippetKind
+from mpslint.source.magics import snippet_of
 
 QUARTO = (".qmd", ".rmd")
 """Markdown that is always a notebook; other Markdown is one if its header says so."""
@@ -102,17 +104,6 @@ def _name(node: ast.expr) -> str:
 
 def read_cells(path: str, text: str, spans: Sequence[Span], write_back: Callable[[Sequence[Edit]], bytes], is_unordered: bool) -> Document:
     """Return the Document of a notebook whose cells lie at these places of its text."""
-    pieces: list[str] = []
-    scripts: list[str] = []
-    snippets: list[Snippet] = []
-    end = 0
-    for span in spans:
-        masked = mask_cell(text[span.start : span.end])
-        pieces += [blank(text[end : span.start]), masked.python]
-        if masked.script:
-            scripts.append(blank(text[: span.start]) + masked.script + blank(text[span.end :]))
-        snippets += [Snippet(s.kind, Span(s.span.start + span.start, s.span.end + span.start), s.text) for s in masked.snippets]
-        end = span.end
     starts = [0, *(match.end() for match in NEWLINE.finditer(text))]
 
     def physical(index: int, offset: int) -> tuple[int, int]:
@@ -120,19 +111,9 @@ def read_cells(path: str, text: str, spans: Sequence[Span], write_back: Callable
         line = bisect.bisect_right(starts, position)
         return line, position - starts[line - 1] + 1
 
-    return Document(
-        path,
-        Kind.NOTEBOOK,
-        text,
-        python="".join([*pieces, blank(text[end:])]),
-        scripts=tuple(scripts),
-        snippets=(*snippets, *commented_magics(text)),
-        cells=tuple(Cell(number, "", span) for number, span in enumerate(spans, start=1)),
-        write_back=write_back,
-        physical=physical,
-        physical_end=physical,
-        is_unordered=is_unordered,
-    )
+    cells = tuple(Cell(number, "", span) for number, span in enumerate(spans, start=1))
+    document = document_of_cells(path, text, cells, write_back, physical)
+    return replace(document, snippets=(*document.snippets, *commented_magics(text)), is_unordered=is_unordered)
 
 
 def commented_magics(text: str) -> tuple[Snippet, ...]:

@@ -199,15 +199,17 @@ def write_whole(path: str, data: bytes) -> None:
     link to `~/.bashrc`. What is no file (`/dev/stderr`, a pipe, what a shell gives for `>(command)`) is written to as it stands.
     """
     opened = _DESCRIPTOR.fullmatch(os.path.abspath(path))
-    if opened is not None:
-        _write_to(path, _STREAMS.get(opened[1]) or int(opened[2]), data)
-        return
     real = os.path.realpath(path)
-    remove_leftovers(os.path.dirname(real))
-    out = link_out(path) if os.path.dirname(os.path.abspath(path)) != "/dev" else None  # a device is a link on some systems
-    if out is not None:
-        raise WriteError(f"{_led_out(path, *out)}; not written (name {real} to write there)")
+    if opened is None:
+        remove_leftovers(os.path.dirname(real))
+        out = link_out(path) if os.path.dirname(os.path.abspath(path)) != "/dev" else None  # a device is a link on some systems
+        if out is not None:
+            raise WriteError(f"{_led_out(path, *out)}; not written (name {real} to write there)")
     try:
+        if opened is not None:  # behind what it already got: opened by its name, a file would be cut off, and a socket refuses
+            with open(os.dup(_STREAMS.get(opened[1]) or int(opened[2])), "wb") as stream:
+                stream.write(data)
+            return
         if not os.path.exists(real):
             _replace(real, data, None)
             return
@@ -218,15 +220,6 @@ def write_whole(path: str, data: bytes) -> None:
                 _replace(real, data, os.stat(real))
                 return
         with open(path, "wb") as stream:
-            stream.write(data)
-    except OSError as error:
-        raise WriteError(f"{path}: cannot be written: {error.strerror}") from None
-
-
-def _write_to(path: str, descriptor: int, data: bytes) -> None:
-    """Write behind what an open file already got: opened by its name, a file would be cut off, and a socket refuses."""
-    try:
-        with open(os.dup(descriptor), "wb") as stream:
             stream.write(data)
     except OSError as error:
         raise WriteError(f"{path}: cannot be written: {error.strerror}") from None

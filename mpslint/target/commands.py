@@ -104,8 +104,7 @@ def script_header(text: str, source: str) -> Iterator[Requirement]:
         return
     if isinstance(data.get("requires-python"), str):
         yield Requirement(PYTHON, data["requires-python"], source)
-    lines = data.get("dependencies")
-    yield from requirements(lines if isinstance(lines, list) else (), source)
+    yield from requirements(data.get("dependencies"), source)
 
 
 def asserted(text: str, source: str) -> Iterator[Requirement]:

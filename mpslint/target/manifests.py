@@ -24,27 +24,26 @@ _MAC_TARGETS = ("osx-arm64", "osx", "unix")
 def pyproject(text: str, source: str, python: str) -> Iterator[Requirement]:
     """Yield what pyproject.toml asks for: its dependencies, extras and groups, and the tables of Poetry, PDM, uv, Rye, Hatch and pixi."""
     data = parse_toml(text)
-    project, tool = _table(data, "project"), _table(data, "tool")
+    project, tool = table_of(data, "project"), table_of(data, "tool")
     if isinstance(project.get("requires-python"), str):
         yield Requirement(PYTHON, project["requires-python"], source)
-    for name, written in _table(tool, "uv", "sources").items():
+    for name, written in table_of(tool, "uv", "sources").items():
         yield from (one for one in _written(name, written, source, python) if one.spec or one.commit)
-    lines = project.get("dependencies")
-    own = list(requirements(lines if isinstance(lines, list) else (), source, python))
+    own = list(requirements(project.get("dependencies"), source, python))
     yield from own
-    for group, lines in (*_table(project, "optional-dependencies").items(), *_table(data, "dependency-groups").items()):
-        found = requirements(lines if isinstance(lines, list) else (), source, python)
+    for group, lines in (*table_of(project, "optional-dependencies").items(), *table_of(data, "dependency-groups").items()):
+        found = requirements(lines, source, python)
         yield from (one for one in found if not _is_elsewhere(str(group)) or one.name not in {other.name for other in own})
-    lists = [_table(tool, "uv").get("dev-dependencies"), _table(tool, "rye").get("dev-dependencies")]
-    lists += _table(tool, "pdm", "dev-dependencies").values()
-    lists += [_table(one).get(key) for one in _table(tool, "hatch", "envs").values() for key in ("dependencies", "extra-dependencies")]
+    lists = [table_of(tool, "uv").get("dev-dependencies"), table_of(tool, "rye").get("dev-dependencies")]
+    lists += table_of(tool, "pdm", "dev-dependencies").values()
+    lists += [table_of(one).get(key) for one in table_of(tool, "hatch", "envs").values() for key in ("dependencies", "extra-dependencies")]
     for lines in lists:
-        yield from requirements(lines if isinstance(lines, list) else (), source, python)
+        yield from requirements(lines, source, python)
     for key in ("constraint-dependencies", "override-dependencies"):
-        lines = _table(tool, "uv").get(key)
-        yield from _as_constraints(requirements(lines if isinstance(lines, list) else (), source, python))
-    yield from _poetry(_table(tool, "poetry"), source, python)
-    yield from _pixi(_table(tool, "pixi"), source, python)
+        for one in requirements(table_of(tool, "uv").get(key), source, python):
+            yield Requirement(one.name, one.spec, one.source, is_constraint=True, commit=one.commit)
+    yield from _poetry(table_of(tool, "poetry"), source, python)
+    yield from _pixi(table_of(tool, "pixi"), source, python)
 
 
 def _is_elsewhere(group: str) -> bool:
@@ -53,12 +52,7 @@ def _is_elsewhere(group: str) -> bool:
     return any(word in words for word in re.split(r"[-_.\d]+", group.lower()))
 
 
-def _as_constraints(found: Iterator[Requirement]) -> Iterator[Requirement]:
-    for one in found:
-        yield Requirement(one.name, one.spec, one.source, is_constraint=True, commit=one.commit)
-
-
-def _table(data: Any, *keys: str) -> Mapping[str, Any]:
+def table_of(data: Any, *keys: str) -> Mapping[str, Any]:
     """Return a table within tables; an empty one where there is none."""
     for key in keys:
         data = data.get(key) if isinstance(data, dict) else None
@@ -66,9 +60,9 @@ def _table(data: Any, *keys: str) -> Mapping[str, Any]:
 
 
 def _poetry(poetry: Mapping[str, Any], source: str, python: str) -> Iterator[Requirement]:
-    groups = [_table(group).get("dependencies") for group in _table(poetry, "group").values()]
+    groups = [table_of(group).get("dependencies") for group in table_of(poetry, "group").values()]
     for table in (poetry.get("dependencies"), *groups, poetry.get("dev-dependencies")):
-        for name, written in _table({"": table}, "").items():
+        for name, written in table_of({"": table}, "").items():
             yield from _written(name, written, source, python, from_poetry)
 
 
@@ -93,11 +87,11 @@ def _written(name: str, written: Any, source: str, python: str, translate: Any =
 def pipfile(text: str, source: str, python: str) -> Iterator[Requirement]:
     """Yield what a Pipfile asks for."""
     data = parse_toml(text)
-    version = _table(data, "requires").get("python_full_version") or _table(data, "requires").get("python_version")
+    version = table_of(data, "requires").get("python_full_version") or table_of(data, "requires").get("python_version")
     if version:
         yield Requirement(PYTHON, f"=={version}.*", source)
     for section in ("packages", "dev-packages"):
-        for name, written in _table(data, section).items():
+        for name, written in table_of(data, section).items():
             yield from _written(name, written, source, python)
 
 
@@ -107,12 +101,12 @@ def pixi(text: str, source: str, python: str) -> Iterator[Requirement]:
 
 
 def _pixi(data: Mapping[str, Any], source: str, python: str) -> Iterator[Requirement]:
-    for part in (data, *map(_table, _table(data, "feature").values())):
-        targets = [_table(part, "target", name) for name in _MAC_TARGETS]
+    for part in (data, *map(table_of, table_of(data, "feature").values())):
+        targets = [table_of(part, "target", name) for name in _MAC_TARGETS]
         for table in (*targets, part):
-            for name, written in _table(table, "dependencies").items():
+            for name, written in table_of(table, "dependencies").items():
                 yield from _written(name, written, source, python, from_conda)
-            for name, written in _table(table, "pypi-dependencies").items():
+            for name, written in table_of(table, "pypi-dependencies").items():
                 yield from _written(name, written, source, python)
 
 
@@ -122,8 +116,7 @@ def conda(text: str, source: str, python: str) -> Iterator[Requirement]:
     rows = data.get("dependencies") if isinstance(data, dict) else None
     for row in rows if isinstance(rows, list) else ():
         if isinstance(row, dict):
-            lines = row.get("pip")
-            yield from requirements(lines if isinstance(lines, list) else (), source, python)
+            yield from requirements(row.get("pip"), source, python)
         elif isinstance(row, str):
             yield from conda_package(row, source)
 
@@ -192,10 +185,9 @@ def python_version(text: str, source: str, python: str) -> Iterator[Requirement]
 
 def cog(text: str, source: str, python: str) -> Iterator[Requirement]:
     """Yield what a cog.yaml installs."""
-    build = _table(parse_yaml(text, source), "build")
+    build = table_of(parse_yaml(text, source), "build")
     version = build.get("python_version")
     if version:
         yield Requirement(PYTHON, f"=={version}.*", source)
     for key in ("python_packages", "run"):
-        lines = build.get(key)
-        yield from requirements(lines if isinstance(lines, list) else (), source, python)
+        yield from requirements(build.get(key), source, python)

@@ -220,11 +220,6 @@ def environment_versions() -> Mapping[str, tuple[str, str]]:
 
 
 def _site_folders() -> Iterator[tuple[Path, str]]:
-    for variable in ("VIRTUAL_ENV", "CONDA_PREFIX"):
-        prefix = os.environ.get(variable)
-        if prefix:
-            for folder in Path(prefix).glob("lib/python3*/site-packages"):
-                yield folder, "active environment"
-    for entry in sys.path:
-        if entry.endswith(("site-packages", "dist-packages")):
-            yield Path(entry), "installed here"
+    for prefix in filter(None, map(os.environ.get, ("VIRTUAL_ENV", "CONDA_PREFIX"))):
+        yield from ((folder, "active environment") for folder in Path(prefix).glob("lib/python3*/site-packages"))
+    yield from ((Path(entry), "installed here") for entry in sys.path if entry.endswith(("site-packages", "dist-packages")))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from mpslint.core.record import record
 from mpslint.target.packages import canonical, is_known
@@ -102,9 +102,9 @@ def requirement(line: str, source: str, python: str = ASSUMED_PYTHON) -> Require
     return Requirement(canonical(match.group(1)), spec, source) if admitting(spec) is not None else None
 
 
-def requirements(lines: Iterable[str], source: str, python: str = ASSUMED_PYTHON) -> Iterator[Requirement]:
-    """Yield the requirements that lines write."""
-    for line in lines:
+def requirements(lines: object, source: str, python: str = ASSUMED_PYTHON) -> Iterator[Requirement]:
+    """Yield the requirements that lines write; none of what is no list of lines."""
+    for line in lines if isinstance(lines, (list, Iterator)) else ():
         found = requirement(str(line), source, python)
         if found is not None:
             yield found

@@ -19,8 +19,6 @@ OLDEST = "oldest known"
 """Where all known releases need something newer than is pinned: what fits is older than they are."""
 _MOST_STEPS = 2000
 """Releases that are tried before the search for a set that fits together is given up; real projects take a few dozen."""
-
-
 _MOST_ROUNDS = 4
 """How often packages that nothing names are fitted to those among them that gave way."""
 
@@ -102,7 +100,7 @@ def resolve(asked: Sequence[Requirement], installed: Mapping[str, tuple[str, str
     # installed is installed in its newest release, with libraries that fit it.
     ordered = sorted(
         packages.values(),
-        key=lambda one: (not one.is_pinned, not one.is_asked, not _is_application_to_install(one), one.name in supports()),
+        key=lambda one: (not one.is_pinned, not one.is_asked, one.installed is not None or one.name in libraries(), one.name in supports()),
     )
     named = [one for one in ordered if one.is_pinned or one.is_asked or one.installed is not None]
     of_people = {one.name for one in named if one.is_pinned or one.is_asked}
@@ -134,11 +132,6 @@ def _raised(asked: Sequence[Requirement]) -> frozenset[str]:
     pins = {one.name: version for one in asked if not one.command and (version := parse_version(exact_version(one.spec) or ""))}
     asking = ((one.name, admitting(one.spec)) for one in asked if one.command and one.name in pins and not exact_version(one.spec))
     return frozenset(name for name, admits in asking if admits is not None and not admits(pins[name]))
-
-
-def _is_application_to_install(package: _Package) -> bool:
-    """Return whether no other package builds on one, and no environment holds it."""
-    return package.installed is None and package.name not in libraries()
 
 
 def _limited(name: str, asked: Iterable[Requirement]) -> _Package:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from mpslint.core.versions import Version
+from mpslint.core.versions import COMPARE, Version
 
 Admits = Callable[[Version], bool]
 
@@ -42,7 +42,6 @@ def _conjunction(spec: str) -> Admits | None:
 
 
 def _clause(text: str) -> Admits | None:
-    """Return what one comparison admits."""
     match = _CLAUSE.fullmatch(text)
     if match is None:
         return None
@@ -60,17 +59,10 @@ def _clause(text: str) -> Admits | None:
 
 
 def _compared(sign: str | None, bound: Version) -> Admits:
-    if sign == ">=":
-        return lambda release: shortened(release) >= bound
-    if sign == "<=":
-        return lambda release: shortened(release) <= bound
-    if sign == ">":
-        return lambda release: shortened(release) > bound
-    if sign == "<":
-        return lambda release: shortened(release) < bound
-    if sign in ("!=", "all", "none"):
-        return lambda release: sign == "all" or (sign == "!=" and shortened(release) != bound)
-    return lambda release: shortened(release) == bound
+    if sign in ("all", "none"):
+        return lambda release: sign == "all"
+    holds = COMPARE.get(sign or "") or COMPARE["=="]
+    return lambda release: holds(shortened(release), bound)
 
 
 def _begins_with(parts: Version, is_not: bool = False) -> Admits:
@@ -93,7 +85,7 @@ def exact_version(spec: str) -> str | None:
 def from_poetry(spec: str) -> str:
     """Return a constraint of Poetry's as pip writes it: `^2.1` is `>=2.1,<3`, `~2.1` is `>=2.1,<2.2`, a bare `2.1` is `==2.1`."""
     spec = _POETRY.sub(lambda match: f">={match.group(2)}{match.group(3)},<{_next(match.group(1), match.group(2))}", spec)
-    return _with_commas(_BARE.sub(lambda match: f"=={match.group()}", spec))
+    return re.sub(r"(?<=[\w*])\s+(?=[<>=!~])", ",", _BARE.sub(lambda match: f"=={match.group()}", spec))  # Poetry also takes blanks
 
 
 def _next(sign: str, number: str) -> str:
@@ -114,8 +106,3 @@ def from_conda(spec: str) -> str:
         return f"=={single.group(1)}"
     exact = re.fullmatch(r"==\s*([\w.+]+?)(?:\s*=\s*\S+|\s+\S+)?", spec)
     return f"=={exact.group(1)}" if exact is not None else re.sub(r"(?<=\d)\s*=[\w.*]+\s*$", "", spec)
-
-
-def _with_commas(spec: str) -> str:
-    """Return a specifier whose clauses stand between commas; Poetry also takes blanks."""
-    return re.sub(r"(?<=[\w*])\s+(?=[<>=!~])", ",", spec)

@@ -65,8 +65,9 @@ class Target:
     @functools.cached_property
     def newer(self) -> Mapping[str, Version]:
         """The packages whose version is newer than any that the knowledge covers, with the newest that it does."""
-        known = newest_versions()
-        return {name: known[name] for name, version in self.versions.items() if name in known and _is_newer(name, version, known[name])}
+        # A later patch release is no news, nor is a later release of one macOS.
+        compared = {name: (known, 1 if name == MACOS else 2) for name, known in newest_versions().items()}
+        return {name: known for name, (known, parts) in compared.items() if self.versions.get(name, ())[:parts] > known[:parts]}
 
     def reach(self, versions: VersionRange) -> str:
         """Return up to which version an outcome for a range is known, ` (known up to torch 2.15)`; '' where the Target lies within.
@@ -95,12 +96,6 @@ class Target:
     def _beyond(self, name: str) -> str:
         """Return what is said of a version that is newer than any known; '' of another."""
         return f", newer than {format_version(self.newer[name])}, the newest known" if name in self.newer else ""
-
-
-def _is_newer(name: str, version: Version, known: Version) -> bool:
-    """Return whether a version is newer than the newest known one, of which a later patch release (of macOS, any release) is no news."""
-    parts = 1 if name == MACOS else 2
-    return version[:parts] > known[:parts]
 
 
 def default_target() -> Target:

@@ -13,6 +13,7 @@ from mpslint.core.finding import MpslintError, ReadError
 from mpslint.core.folders import names_in, remembered
 from mpslint.core.knowledge import parse_toml, parse_yaml, platform_data
 from mpslint.core.versions import VersionRange, parse_version
+from mpslint.target.manifests import table_of
 from mpslint.target.packages import canonical
 from mpslint.target.pins import conda_environments, outer_requirements, project_requirements, text_of
 from mpslint.target.requirement import ADDRESS, CONDA, INDEX, OLD, PIP, PLAIN, POETRY, PYTHON, UV, Uninstallable, holds_on_a_mac
@@ -69,7 +70,6 @@ def _is_installed_otherwise(root: Path, files: Sequence[str]) -> bool:
 
 
 def _found_in(root: Path, name: str) -> tuple[Uninstallable, ...]:
-    """Return what one file asks for that can't be installed."""
     return tuple(_uninstallable_of(root / name, "conda" if name.endswith((".yml", ".yaml")) else "lines"))
 
 
@@ -104,7 +104,8 @@ def _judged(line: str) -> Uninstallable | None:
     data = platform_data("pin_files")["uninstallable"]
     if re.search(data["invalid"], wanted) or not holds_on_a_mac(marker.strip()):
         return None
-    written = _written(wanted)
+    written = wanted.strip()
+    written = written.rsplit("/", 1)[-1] if written.endswith(".whl") else written  # of an address the name of the file
     old = _old(wanted, written)
     if old is not None or not _has_no_build(wanted):
         return replace(old, text=line) if old is not None else None
@@ -145,34 +146,23 @@ def _plain(wanted: str) -> str:
     return next((f"{match['name']}=={match['version']}" for match in found if match is not None), "")
 
 
-def _written(line: str) -> str:
-    """Return a requirement in a few words: of an address the name of the file."""
-    wanted = line.partition(";")[0].strip()
-    return wanted.rsplit("/", 1)[-1] if wanted.endswith(".whl") else wanted
-
-
 def _of_toml(text: str) -> Iterator[Uninstallable]:
     """Yield the same of a pyproject.toml: of its own dependencies, and of Poetry's and uv's tables."""
-    data = parse_toml(text)
-    project, tool = _table(data, "project"), _table(data, "tool")
+    data, known = parse_toml(text), platform_data("pin_files")["uninstallable"]
+    project, tool = table_of(data, "project"), table_of(data, "tool")
     listed = project.get("dependencies")
     for line in listed if isinstance(listed, list) else ():
         found = _judged(line) if isinstance(line, str) else None
         if found is not None:
             yield found
-    poetry, uv = _table(tool, "poetry"), _table(tool, "uv")
-    tables_of = ((POETRY, _table(poetry, "dependencies"), poetry.get("source")), (UV, _table(uv, "sources"), uv.get("index")))
+    poetry, uv = table_of(tool, "poetry"), table_of(tool, "uv")
+    tables_of = ((POETRY, table_of(poetry, "dependencies"), poetry.get("source")), (UV, table_of(uv, "sources"), uv.get("index")))
     for way, tables, indexes in tables_of:
         for name, written in tables.items():
             rows = written if isinstance(written, list) else [written]
             for address in (_address(row, indexes) for row in rows if isinstance(row, dict) and _is_for_a_mac(row)):
-                if address and any(re.search(mark, f"{name} @ {address}") for mark in _marks()):
+                if address and any(re.search(mark, f"{name} @ {address}") for mark in (*known["builds"], known["indexes"])):
                     yield Uninstallable(f"{name} from {address.rstrip('/').rsplit('/', 1)[-1]}", way, name)
-
-
-def _marks() -> list[str]:
-    data = platform_data("pin_files")["uninstallable"]
-    return [*data["builds"], data["indexes"]]
 
 
 def _address(row: Mapping[str, Any], indexes: Any) -> str:
@@ -189,11 +179,6 @@ def _is_for_a_mac(row: Mapping[str, Any]) -> bool:
         and all(holds_on_a_mac(marker) for marker in markers)
         and not any(row.get(key) for key in ("optional", "extra", "group"))
     )
-
-
-def _table(data: Any, key: str) -> Mapping[str, Any]:
-    found = data.get(key) if isinstance(data, dict) else None
-    return found if isinstance(found, dict) else {}
 
 
 def _of_conda(text: str) -> Iterator[Uninstallable]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 import xml.etree.ElementTree as ET
 from collections.abc import Sequence
@@ -15,11 +16,12 @@ from urllib.parse import unquote
 
 import pytest
 
+from mpslint.core.outside import tree_around
 from mpslint.report.formats import format_names, render
 from mpslint.report.formats.github import COMMANDS
 from mpslint.report.formats.markdown import LONGEST, MARK
 from mpslint.report.machine import full_view
-from mpslint.report.records import CheckReport, path_from, repository_root
+from mpslint.report.records import CheckReport, path_from
 from mpslint.rule.loading import load_rules
 from mpslint.session.session import Options, check_file, fix_file
 from mpslint.source.files import FoundFile
@@ -363,7 +365,7 @@ def test_paths_count_from_the_root_of_the_repository(folder: Path, monkeypatch: 
     """Wherever mpslint is called; what lies outside keeps its whole path."""
     monkeypatch.chdir(folder / "a b")
 
-    assert repository_root(Path.cwd()) == folder
+    assert tree_around(os.curdir) == str(folder)
     assert path_from(str(folder), "tränieren,1.py") == PYTHON
     assert path_from(str(folder / "a b"), "../clean.py") == (folder / "clean.py").as_posix()
     assert path_from(str(folder), "-") == "-"

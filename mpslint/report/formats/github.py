@@ -38,13 +38,10 @@ def _command(command: str, path: str, start: Place, end: Place | None, title: st
         if end is not None:
             properties["endColumn"] = end.physical_column
     properties["title"] = title
-    listed = ",".join(f"{name}={_property(str(value))}" for name, value in properties.items())
+    escaped = {name: _data(str(value)).replace(":", "%3A").replace(",", "%2C") for name, value in properties.items()}
+    listed = ",".join(f"{name}={value}" for name, value in escaped.items())
     return f"::{command} {listed}::{_data(message)}"
 
 
 def _data(text: str) -> str:
     return inert_lines(text).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-
-
-def _property(text: str) -> str:
-    return _data(text).replace(":", "%3A").replace(",", "%2C")

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from typing import Any
 
-from mpslint.core.inert import inert_json
+from mpslint.core.inert import json_text
 from mpslint.report.records import CheckReport, notice_words, notices, records, sentence
 
 SEVERITIES = {"error": "critical", "warning": "major", "note": "info"}
@@ -24,7 +23,7 @@ def render(report: CheckReport) -> str:
         fingerprint = hashlib.blake2b(f"{notice.path}\0{words}".encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
         severity = "critical" if notice.is_whole_file else "minor"
         rows.append(_row(words, "not-read", fingerprint, severity, notice.path, {"begin": notice.place.physical_line}))
-    return inert_json(json.dumps(rows, indent=2, ensure_ascii=False)) + "\n"
+    return json_text(rows) + "\n"
 
 
 def _row(description: str, check: str, fingerprint: str, severity: str, path: str, lines: dict[str, int]) -> dict[str, Any]:

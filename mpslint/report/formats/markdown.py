@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from mpslint.core.inert import inert
-from mpslint.report.records import LEVELS, CheckReport, Notice, Record, cell_words, notices, path_from, records
+from mpslint.report.records import LEVELS, CheckReport, Record, cell_words, notices, path_from, records
 from mpslint.report.text import counted
 from mpslint.session.view import ShownFinding, said_once
 from mpslint.source.document import Place
@@ -26,7 +26,8 @@ def render(report: CheckReport) -> str:
     if found:
         lines += _table(list(_causes(report)))
     if unread:
-        lines += ["**Not checked**", "", *_fitting([_unread(notice) for notice in unread], LONGEST // 4), ""]
+        notes = [f"- {_where(one.path, one.place)}: {_text(one.message)}" for one in unread]
+        lines += ["**Not checked**", "", *_fitting(notes, LONGEST // 4), ""]
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -93,12 +94,7 @@ def _fix(finding: ShownFinding) -> str:
     return f"by hand: {_text(finding.fix)}" if finding.safety == "manual" else f"{_code(finding.fix)} ({finding.safety})"
 
 
-def _unread(notice: Notice) -> str:
-    return f"- {_where(notice.path, notice.place)}: {_text(notice.message)}"
-
-
 def _code(text: str) -> str:
-    """Return a text as code inside a table."""
     plain = inert(" ".join(text.split())).replace("|", "\\|")
     fence = "``" if "`" in plain else "`"
     return f"{fence} {plain} {fence}" if "`" in plain else f"{fence}{plain}{fence}"

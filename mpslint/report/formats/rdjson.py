@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
 from mpslint.core.finding import ReadError
-from mpslint.core.inert import inert_json
+from mpslint.core.inert import json_text
 from mpslint.core.links import HOME, rule_url
 from mpslint.report.records import CheckReport, Notice, Record, notice_words, notices, records, sentence
 from mpslint.session.session import Options, read_bytes
-from mpslint.session.view import ShownEdit, ShownFinding
 from mpslint.source.document import Place
 from mpslint.source.files import FoundFile
 
 SEVERITIES = {"error": "ERROR", "warning": "WARNING", "note": "INFO"}
-NOTEBOOK = "notebook"
 
 
 def render(report: CheckReport) -> str:
@@ -25,7 +22,7 @@ def render(report: CheckReport) -> str:
     found = [_of_finding(record, lines[record.file.path]) for record in records(report)]
     diagnostics = [*found, *map(_of_notice, notices(report))]
     source = {"name": "mpslint", "url": HOME}
-    return inert_json(json.dumps({"source": source, "diagnostics": diagnostics}, indent=1, ensure_ascii=False)) + "\n"
+    return json_text({"source": source, "diagnostics": diagnostics}, indent=1) + "\n"
 
 
 def _lines(path: str) -> list[str]:
@@ -44,20 +41,16 @@ def _of_finding(record: Record, lines: Sequence[str]) -> dict[str, Any]:
         "location": _location(record.path, finding.place, finding.end, lines),
         "severity": SEVERITIES[finding.severity],
         "code": {"value": finding.rule, **({"url": url} if url else {})},
-        **_suggestions(finding, record.file.kind, lines),
+        **_suggestions(record, lines),
     }
 
 
-def _suggestions(finding: ShownFinding, kind: str, lines: Sequence[str]) -> dict[str, Any]:
+def _suggestions(record: Record, lines: Sequence[str]) -> dict[str, Any]:
     """Return the safe fix as suggestions; reviewdog shows each as a change that a reader can commit."""
-    if finding.safety != "safe":
+    if record.finding.safety != "safe":
         return {}
-    return {"suggestions": [_suggestion(edit, kind, lines) for edit in finding.edits]}
-
-
-def _suggestion(edit: ShownEdit, kind: str, lines: Sequence[str]) -> dict[str, Any]:
-    text = json.dumps(edit.text, ensure_ascii=False)[1:-1] if kind == NOTEBOOK else edit.text
-    return {"range": {"start": _position(edit.place, lines), "end": _position(edit.end_place, lines)}, "text": text}
+    places = [{"start": _position(one.place, lines), "end": _position(one.end_place, lines)} for one in record.finding.edits]
+    return {"suggestions": [{"range": place, "text": text} for place, text in zip(places, record.new_texts, strict=True)]}
 
 
 def _of_notice(notice: Notice) -> dict[str, Any]:

@@ -7,24 +7,21 @@ right line, with the cell and its line as the logical location. Replacements of 
 from __future__ import annotations
 
 import gzip
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
 from mpslint import __version__
-from mpslint.core.inert import inert_json
+from mpslint.core.inert import json_text
 from mpslint.core.knowledge import platform_data
 from mpslint.core.links import HOME, rule_url
 from mpslint.report.records import LEVELS, CheckReport, Notice, Record, advice, notice_words, notices, path_from, records, sentence
 from mpslint.report.rule_page import rule_page, worst_of
 from mpslint.rule.rule import Rule
-from mpslint.session.view import ShownEdit
 from mpslint.source.document import Place
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 FINGERPRINT = "mpslint/v1"
-NOTEBOOK = "notebook"
 STARTS = "starts the run"
 MOST_RESULTS = 25_000
 """GitHub refuses a run with more; the worst come first then."""
@@ -72,7 +69,7 @@ def _log(report: CheckReport, kept: Sequence[Record], unread: Sequence[Notice], 
         ],
         "results": [_result(record, indexes, report.root) for record in kept],
     }
-    return inert_json(json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2, ensure_ascii=False)) + "\n"
+    return json_text({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}) + "\n"
 
 
 def _rule(rule: Rule) -> dict[str, Any]:
@@ -114,7 +111,10 @@ def _result(record: Record, indexes: Mapping[str, int], root: str) -> dict[str, 
             for number, (message, path, place) in enumerate(others)
         ]
     if finding.edits:
-        replacements = [_replacement(edit, record.file.kind) for edit in finding.edits]
+        replacements = [
+            {"deletedRegion": _region(edit.place, edit.end_place), "insertedContent": {"text": text}}
+            for edit, text in zip(finding.edits, record.new_texts, strict=True)
+        ]
         change = {"artifactLocation": {"uri": _uri(record.path)}, "replacements": replacements}
         result["fixes"] = [{"description": {"text": advice(finding)}, "artifactChanges": [change]}]
         result["properties"] = {"fixSafety": finding.safety}
@@ -156,11 +156,6 @@ def _location(path: str, start: Place, end: Place | None) -> dict[str, Any]:
 def _region(start: Place, end: Place | None) -> dict[str, int]:
     region = {"startLine": start.physical_line, "startColumn": start.physical_column}
     return region if end is None else {**region, "endLine": end.physical_line, "endColumn": end.physical_column}
-
-
-def _replacement(edit: ShownEdit, kind: str) -> dict[str, Any]:
-    text = json.dumps(edit.text, ensure_ascii=False)[1:-1] if kind == NOTEBOOK else edit.text
-    return {"deletedRegion": _region(edit.place, edit.end_place), "insertedContent": {"text": text}}
 
 
 def _uri(path: str) -> str:
