@@ -36,13 +36,11 @@ def asks_in_vain(test: ast.expr) -> bool:
 def rewrite(match: Match, evidence: Evidence) -> WrittenSetting | None:
     """Return the edit that takes the Mac's GPU before it takes the CPU."""
     if isinstance(match.node, ast.UnaryOp):
-        asked = evidence.span_of(match.node.operand)
-        new = f"({evidence.document.text[asked.start : asked.end]} or {_question()})"
-        return WrittenSetting((Edit(asked, new),), f"not {new}")
+        new = f"({evidence.text_of(match.node.operand)} or {_question()})"
+        return WrittenSetting((Edit(evidence.span_of(match.node.operand), new),), f"not {new}")
     cpu = match.values["cpu"]
     if isinstance(match.node, (ast.BoolOp, ast.Subscript)) and (device := _as_mps(cpu, evidence)) is not None:
-        span = evidence.span_of(cpu)
-        old = evidence.document.text[span.start : span.end]
+        span, old = evidence.span_of(cpu), evidence.text_of(cpu)
         new = f"{_question()} and {device} or {old}" if isinstance(match.node, ast.BoolOp) else f"{device} if {_question()} else {old}"
         return WrittenSetting((Edit(span, new),), new)
     if not isinstance(match.node, (ast.If, ast.IfExp)) or (isinstance(match.node, ast.If) and not isinstance(cpu, PLACING)):
@@ -93,10 +91,9 @@ def _is_option(node: ast.expr) -> bool:
 def _in_place(assignment: ast.stmt, evidence: Evidence) -> WrittenSetting | None:
     """Return the edit that assigns the Mac's GPU, where there is one, in place of the CPU."""
     cpu = constants_of(assignment, "cpu")[0]
-    span = evidence.span_of(cpu)
-    old = evidence.document.text[span.start : span.end]
+    old = evidence.text_of(cpu)
     new = f"{old[0]}mps{old[-1]} if {_question()} else {old}"
-    return WrittenSetting((Edit(span, new),), new)
+    return WrittenSetting((Edit(evidence.span_of(cpu), new),), new)
 
 
 def constants_of(node: ast.AST, device: str) -> list[ast.Constant]:
@@ -115,18 +112,14 @@ def _asks_plainly(test: ast.expr, evidence: Evidence) -> bool:
         return _asks_plainly(test.operand, evidence)
     if not isinstance(test, ast.Name):
         return isinstance(test, ast.Call)
-    given = [node.value for node in evidence.nodes_beside(test.id) if isinstance(node, ast.Assign) and _binds(node, test.id)]
+    assigned = [node for node in evidence.nodes_beside(test.id) if isinstance(node, ast.Assign)]
+    given = [one.value for one in assigned if any(isinstance(target, ast.Name) and target.id == test.id for target in one.targets)]
     return bool(given) and all(isinstance(value, ast.Call) for value in given)
-
-
-def _binds(node: ast.Assign, name: str) -> bool:
-    return any(isinstance(target, ast.Name) and target.id == name for target in node.targets)
 
 
 def _as_mps(node: ast.AST, evidence: Evidence) -> str | None:
     """Return the text of an expression or statement with "mps" for its "cpu"."""
-    span = evidence.span_of(node)
-    text = evidence.document.text[span.start : span.end]
+    span, text = evidence.span_of(node), evidence.text_of(node)
     constants = constants_of(node, "cpu")
     if len(constants) != 1:
         return None

@@ -41,14 +41,11 @@ def device_name(match: Match, evidence: Evidence, choice: str) -> DeviceName | N
 @functools.lru_cache(maxsize=8)  # asked at every place, and the same for all
 def _new_constant(peers: Peers, device: str, choice: str, evidence: Evidence) -> DeviceName | None:
     """Return a new constant for the places that neither give the device a name nor have a name for it; None for a single one."""
-    nameless = [peer for peer in peers.matches if _device(peer.values["value"]) == device and _is_nameless(peer, peers, device, evidence)]
+    alike = [one for one in peers.matches if _device(one.values["value"]) == device and _assigned_name(one.node, evidence) is None]
+    nameless = [one for one in alike if _chosen_before(one, peers, device, evidence) is None]
     name = _new_name(evidence) if len({peer.span for peer in nameless}) > 1 else None
     edits = _definition(f"{name} = {choice}", nameless, evidence) if name is not None else None
     return DeviceName(name, edits) if name is not None and edits is not None else None
-
-
-def _is_nameless(match: Match, peers: Peers, device: str, evidence: Evidence) -> bool:
-    return _assigned_name(match.node, evidence) is None and _chosen_before(match, peers, device, evidence) is None
 
 
 def _device(text: str) -> str:
@@ -156,12 +153,11 @@ def _is_only_device(name: str, node: ast.AST, evidence: Evidence) -> bool:
 def _new_name(evidence: Evidence) -> str | None:
     """Return a name that the program does not use, as a notebook or a script would name its device."""
     names = ("device", "DEVICE") if evidence.document.kind is Kind.NOTEBOOK else ("DEVICE", "TORCH_DEVICE")
-    return next((name for name in names if not any(_names(node, name) for node in evidence.nodes_beside(name))), None)
 
+    def is_used(name: str) -> bool:
+        return any(name in bound_by(one) or (isinstance(one, ast.Name) and one.id == name) for one in evidence.nodes_beside(name))
 
-def _names(node: ast.AST, name: str) -> bool:
-    """Return whether a node reads a name or gives it a meaning."""
-    return name in bound_by(node) or (isinstance(node, ast.Name) and node.id == name)
+    return next((name for name in names if not is_used(name)), None)
 
 
 def _definition(line: str, places: Sequence[Match], evidence: Evidence) -> tuple[Edit, ...] | None:

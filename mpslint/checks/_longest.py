@@ -41,9 +41,7 @@ def filled_to_longest(nodes: Sequence[ast.AST], given: frozenset[str], constants
             longest[target.id] = found
     longest.update((name, value) for name, value in _running_longest(nodes, longest) if name not in given)
     filled = [part for node in nodes for part in _fills(node)]
-    names = {part.id for part in filled if isinstance(part, ast.Name)} | {
-        ast.unparse(part) for part in filled if isinstance(part, ast.Subscript)
-    }
+    names = {ast.unparse(part) for part in filled if isinstance(part, (ast.Name, ast.Subscript))}
     direct = [found for part in filled if (found := _longest(part, ordered, samples)) is not None]
     return [value for name, value in longest.items() if name in names] + direct
 

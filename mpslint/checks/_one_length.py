@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from mpslint.checks._longest import IS_PAD, MAKERS, MEASURES
+from mpslint.core.grouped import grouped
 from mpslint.facts.values import Class, Instance, Value
 from mpslint.program.walk import called_name, walk
 from mpslint.rule.crosses import carried_by
@@ -91,14 +92,8 @@ def _measures(node: ast.expr, behind: Mapping[str, Sequence[ast.expr]]) -> Seque
 
 def _behind(nodes: Sequence[ast.AST]) -> dict[str, list[ast.expr]]:
     """Return what each name is given."""
-    found: dict[str, list[ast.expr]] = {}
-    for node in nodes:
-        if isinstance(node, ast.Assign):
-            for target in node.targets:
-                for name in walk(target):
-                    if isinstance(name, ast.Name):
-                        found.setdefault(name.id, []).append(node.value)
-    return found
+    assigned = [(name, one.value) for one in nodes if isinstance(one, ast.Assign) for name in walk(*one.targets)]
+    return grouped((name.id, value) for name, value in assigned if isinstance(name, ast.Name))
 
 
 def _own_names(node: ast.expr) -> set[str]:

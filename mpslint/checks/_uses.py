@@ -17,7 +17,7 @@ from mpslint.program.platform import load_platform
 from mpslint.program.reach import text_of
 from mpslint.program.walk import called_name, walk
 from mpslint.rule.guards import is_off
-from mpslint.settings.evidence import Evidence
+from mpslint.settings.evidence import Evidence, once
 
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 LOOKS_UP = ("get", "pop", "setdefault", "getattr")
@@ -162,25 +162,20 @@ def _is_known(function: ast.FunctionDef | ast.AsyncFunctionDef, evidence: Eviden
     return all(isinstance(call, ast.Call) and call.func is read for call, read in zip(calls, uses.of(called), strict=True))
 
 
+@once
 def _read_unseen(evidence: Evidence) -> frozenset[str]:
     """Return the names and attributes read by what the walk didn't follow though something may run it: functions, and the main block of a
     file that is also started by itself."""
-    if "read unseen" not in evidence.memo:
-        uses = evidence.facts.uses
-        statements = [statement for parsed in evidence.parsed.files or (evidence.parsed,) for statement in parsed.body]
-        waiting = [one for one in walk(*statements) if isinstance(one, FUNCTIONS) and one.body[0] not in uses.reached]
-        started = [one for one in statements if isinstance(one, ast.If) and asks_for_main(one) and one.body[0] not in uses.reached]
-        unseen = [*walk(*started), *walk(*uses.not_followed)]
-        found = {one.id if isinstance(one, ast.Name) else one.attr for one in unseen if isinstance(one, (ast.Name, ast.Attribute))}
-        is_new = True
-        while is_new:
-            called = [one for one in waiting if one.name in found or _may_be_called(one, evidence)]
-            waiting = [one for one in waiting if one not in called]
-            is_new = bool(called)
-            found |= {name for one in called for name in (*text_of(one).names, *text_of(one).read)}
-        evidence.memo["read unseen"] = frozenset(found)
-    names: frozenset[str] = evidence.memo["read unseen"]
-    return names
+    uses = evidence.facts.uses
+    statements = [statement for parsed in evidence.parsed.files or (evidence.parsed,) for statement in parsed.body]
+    waiting = [one for one in walk(*statements) if isinstance(one, FUNCTIONS) and one.body[0] not in uses.reached]
+    started = [one for one in statements if isinstance(one, ast.If) and asks_for_main(one) and one.body[0] not in uses.reached]
+    unseen = [*walk(*started), *walk(*uses.not_followed)]
+    found = {one.id if isinstance(one, ast.Name) else one.attr for one in unseen if isinstance(one, (ast.Name, ast.Attribute))}
+    while called := [one for one in waiting if one.name in found or _may_be_called(one, evidence)]:
+        waiting = [one for one in waiting if one not in called]
+        found |= {name for one in called for name in (*text_of(one).names, *text_of(one).read)}
+    return frozenset(found)
 
 
 def _may_be_called(function: ast.FunctionDef | ast.AsyncFunctionDef, evidence: Evidence) -> bool:

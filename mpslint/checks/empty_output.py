@@ -10,7 +10,6 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from mpslint.core.finding import Span
 from mpslint.facts.values import Call, Known
 from mpslint.program.walk import walk
 from mpslint.rule.judge import Match
@@ -40,16 +39,16 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
     so; `lists`, functions that return an empty list where a command is missing, by that command.
     """
     for call in evidence.facts.calls:
-        if call.name in options["lists"]:
-            for node, raised in _raising(call.node, LINES, evidence, 0):
-                yield _match(call, node, raised, options["lists"][call.name], evidence)
-                break
         given = call.arguments[0].value if call.arguments else None
-        text = given.value if isinstance(given, Known) else None
-        if call.name in options["calls"] and isinstance(text, str) and _is_empty(text, options):
-            for node, raised in _raising(call.node, FILE, evidence, 0):
-                yield _match(call, node, raised, text, evidence)
-                break
+        text: Any = given.value if isinstance(given, Known) else None
+        kind = ""
+        if call.name in options["lists"]:
+            kind, text = LINES, options["lists"][call.name]
+        elif call.name in options["calls"] and isinstance(text, str) and _is_empty(text, options):
+            kind = FILE
+        first = next(_raising(call.node, kind, evidence, 0), None) if kind else None
+        if first is not None:
+            yield _match(call, *first, text, evidence)
 
 
 def _is_empty(text: str, options: Mapping[str, Any]) -> bool:
@@ -58,9 +57,8 @@ def _is_empty(text: str, options: Mapping[str, Any]) -> bool:
 
 
 def _match(call: Call, node: ast.AST, raised: str, text: str, evidence: Evidence) -> Match:
-    span: Span = evidence.span_of(node)
-    values = {"written": evidence.document.text[span.start : span.end], "raised": raised, "command": text.split()[0]}
-    return Match(span, values, context=call.context, node=node)
+    values = {"written": evidence.text_of(node), "raised": raised, "command": text.split()[0]}
+    return Match(evidence.span_of(node), values, context=call.context, node=node)
 
 
 def _raising(node: ast.AST, kind: str, evidence: Evidence, names: int) -> Iterator[tuple[ast.AST, str]]:

@@ -152,9 +152,8 @@ def _by_flag(evidence: Evidence) -> Iterator[Match]:
         tested = ast.unparse(node.test)
         is_flag = IS_FLAG.search(tested) is not None and not IS_OF_SEVERAL.search(tested) and "is_available" not in tested
         # `"cuda" in device` follows from the device, `x.is_cuda` from where a tensor is
-        follows = constants_of(node.test, "cuda") or any(
-            isinstance(one, ast.Attribute) and one.attr in load_kinds().place_questions for one in walk(node.test)
-        )
+        attributes = {one.attr for one in walk(node.test) if isinstance(one, ast.Attribute)}
+        follows = constants_of(node.test, "cuda") or attributes & load_kinds().place_questions.keys()
         if is_flag and not follows and not _is_of_autocast(node, evidence) and not is_idle(node, evidence):
             yield _chosen(node, node.orelse, choice, evidence)
 
@@ -179,9 +178,8 @@ def _is_accelerator(node: ast.AST, evidence: Evidence) -> bool:
     """Return whether a choice says what kind of accelerator a Trainer takes (Lightning's `accelerator=`), which is no device's name."""
     parent = evidence.parents.get(node)
     tables = (table for dialect in load_dialects().all for table in dialect.tables.values())
-    return isinstance(parent, ast.keyword) and any(
-        name == parent.arg for table in tables for name, _ in table.spellings_of("device.accelerator")
-    )
+    names = {name for table in tables for name, _ in table.spellings_of("device.accelerator")}
+    return isinstance(parent, ast.keyword) and parent.arg in names
 
 
 def _is_of_no_parameters(node: ast.AST, evidence: Evidence) -> bool:

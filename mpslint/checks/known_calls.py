@@ -130,9 +130,8 @@ def _as_methods(entry: KnownCall, evidence: Evidence) -> Iterator[Match]:
         for call in evidence.calls_of_method.get(method, ()) if is_method else ():
             if call.receiver is not None and _is_gpu_tensor(call.receiver):
                 written = ast.unparse(call.node.func)
-                yield Match(
-                    evidence.span_of(call.node.func), {"value": name, "written": written}, None, call, None, call.context, (), call.node
-                )
+                values = {"value": name, "written": written}
+                yield Match(evidence.span_of(call.node.func), values, call=call, context=call.context, node=call.node)
 
 
 def _is_on_gpu(call: Call) -> bool:
@@ -183,9 +182,8 @@ def _is_of_cpu(call: Call, evidence: Evidence) -> bool:
         return False
     given = [*call.node.args, *(keyword.value for keyword in call.node.keywords)]
     order = evidence.call_order
-    may_be_moved = any(plan.kind == "config" for plan in evidence.plans) or any(
-        order[id(one)] < order[id(call)] for one in evidence.device_choosers
-    )
+    is_chosen = any(order[id(one)] < order[id(call)] for one in evidence.device_choosers)
+    may_be_moved = is_chosen or any(plan.kind == "config" for plan in evidence.plans)
     return bool(given) and not call.context.functions and not may_be_moved
 
 

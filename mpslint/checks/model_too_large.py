@@ -84,11 +84,7 @@ def _of_file(plan: TrainingPlan, files: Mapping[str, Any] | None, evidence: Evid
     """Return the setting that names the model of a configuration file whose command trains all weights of it; None for any other plan."""
     if files is None or plan.kind != "config" or re.search(files["unless"], evidence.document.text):
         return None
-    adapters = [
-        one
-        for one in plan.settings.get("model.adapter", ())
-        if one.is_written and one.pattern is not None and one.pattern.role == files["role"]
-    ]
+    adapters = [one for one in plan.settings.get("model.adapter", ()) if one.is_written and one.role == files["role"]]
     if not adapters or any(not one.is_known or one.constant != "none" for one in adapters):
         return None
     return next((one for one in plan.settings.get("model.name", ()) if one.is_known and isinstance(one.constant, str)), None)

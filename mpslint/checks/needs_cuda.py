@@ -15,14 +15,9 @@ from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
 
 
-def _questions(options: Mapping[str, Any]) -> frozenset[str]:
-    """Return the questions that are meant: for CUDA, or those that `questions` names."""
-    return frozenset(options["questions"]) if options else load_platform().cuda_questions
-
-
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
     """Yield each question whose answer on a Mac ends the program, at the question. Option: `questions`, others than those for CUDA."""
-    questions = _questions(options)
+    questions = options["questions"] if options else load_platform().cuda_questions
     for choice in evidence.facts.choices:
         node = choice.node
         if choice.source not in questions or isinstance(node, ast.expr):

@@ -30,18 +30,16 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
     rows = [row for row in table["calls"] if VersionRange.parse(row["versions"]).matches(evidence.target.versions)]
     rows = [row for row in rows if _is_unstarted(row["by"], table.get("starts", ()), evidence) is bool(options.get("unstarted"))]
     seen: set[ast.AST] = set()
-    for cls in _classes(evidence) if rows else ():
+    values = [value for frame in evidence.facts.frames for value in frame.slots.values()]
+    for cls in (value for value in values if isinstance(value, Class)) if rows else ():
         made = _trained_with(cls, evidence) if table.get("made") else None
         if set(table["classes"]).isdisjoint(cls.outside_bases()) or (table.get("made") and made is None):
             continue
         for row in () if any(is_replaced(name, cls) for name in table.get("loops", ())) else rows:
             method = cls.lookup(row["method"])
-            if (
-                not isinstance(method, Function)
-                or method.node in seen
-                or is_replaced(row["by"], cls)
-                or isinstance(method.node, ast.Lambda)
-            ):
+            if not isinstance(method, Function) or isinstance(method.node, ast.Lambda):
+                continue
+            if method.node in seen or is_replaced(row["by"], cls):
                 continue
             missing, more = _misfit(method.node, row) if "positional" in row else ([], [])
             if {"missing": missing, "more": more}.get(table.get("misfit", ""), "becomes" in row):
@@ -54,12 +52,6 @@ def _is_unstarted(method: str, starts: list[str], evidence: Evidence) -> bool:
     whole = evidence.whole or evidence
     called = {one for one in starts for node in whole.nodes_beside(f".{one}") if isinstance(node, ast.Call) and called_name(node) == one}
     return bool(called) and method not in called
-
-
-def _classes(evidence: Evidence) -> Iterator[Class]:
-    """Yield the classes of the program that some name stands for."""
-    for frame in evidence.facts.frames:
-        yield from (value for value in frame.slots.values() if isinstance(value, Class))
 
 
 def _trained_with(cls: Class, evidence: Evidence) -> Call | None:

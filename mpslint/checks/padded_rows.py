@@ -32,14 +32,13 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
     for call in evidence.facts.calls:
         function = mapped_function(call) if call.method == "map" and _in_large_groups(call) else None
         for node in walk(function.node) if function is not None else ():
-            if isinstance(node, ast.Call) and _pads(node):
+            if called_name(node).endswith("tokenizer") and isinstance(node, ast.Call) and _padding_of(node) in TO_LONGEST:
                 yield Match(evidence.span_of(node), {"written": ast.unparse(node.func)}, context=call.context, node=node)
 
 
 def _of_trainers(evidence: Evidence, names: re.Pattern[str]) -> Iterator[Match]:
     """Yield the calls that pad to the limit in the methods by which the program's own Trainers prepare their rows."""
-    made = (m.call for m in evidence.file_plans.matched if m.pattern.role in roles_that("trains"))
-    for call in made:
+    for call in (m.call for m in evidence.file_plans.matched if m.pattern.role in roles_that("trains")):
         own = call.result.cls if call.result is not None else None
         methods = [one for cls in (own.lineage() if own else ()) for one in cls.node.body if isinstance(one, ast.FunctionDef)]
         for node in (node for method in methods if names.search(method.name) for node in walk(method)):
@@ -53,11 +52,6 @@ def _in_large_groups(call: Call) -> bool:
         return False
     number = size.value.value if size is not None and isinstance(size.value, Known) else None
     return not isinstance(number, int) or number <= 0 or number >= FEW
-
-
-def _pads(node: ast.Call) -> bool:
-    """Return whether a call is one of a tokenizer, that pads to the longest of its texts."""
-    return called_name(node).endswith("tokenizer") and _padding_of(node) in TO_LONGEST
 
 
 def _padding_of(node: ast.Call) -> object:

@@ -235,9 +235,8 @@ class _Composer:
     def _named(self, name: str, folder: str, package: tuple[str, ...], above: list[str]) -> bool:
         """Add a file that a defaults list names by itself."""
         name, _, target = name.partition("@")
-        inner = (
-            package if not target else () if target == "_global_" else (*package, *(part for part in target.split(".") if part != "_here_"))
-        )
+        below = (part for part in target.split(".") if part not in ("", "_here_"))
+        inner = () if target == "_global_" else (*package, *below)
         return self.compose(self.root if name.startswith("/") else folder, name.lstrip("/"), inner, above)
 
     def _chosen(self, key: str, chosen: str | None, folder: str, package: tuple[str, ...], above: list[str]) -> bool:
@@ -270,9 +269,7 @@ def _choices(item: ConfigMapping) -> Iterator[tuple[str, str | None]]:
     """Yield each group of an item of a defaults list with what is chosen from it; None for nothing."""
     for key, entry in item.entries.items():
         value = entry.value.value if isinstance(entry.value, Known) else None
-        if value is not None and not isinstance(value, str):
-            value = str(value)
-        yield key, value
+        yield key, None if value is None else str(value)
 
 
 def first_mapping(text: str, path: str = "") -> ConfigMapping | None:

@@ -108,11 +108,8 @@ def locate(module: str, folders: Sequence[str], known: frozenset[str] = frozense
     A package of a `known` name (`datasets`) is the outside one, unless it lies beside the script itself, which Python looks at first.
     """
     head = module.partition(".")[0]
-    for folder in folders[:1] if head in known else folders:
-        found = _below(folder, module)
-        if found is not None:
-            return found
-    return None
+    places = (_below(folder, module) for folder in (folders[:1] if head in known else folders))
+    return next((found for found in places if found is not None), None)
 
 
 def locate_relative(module: str, level: int, importer: str) -> Located | None:

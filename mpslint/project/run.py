@@ -100,19 +100,21 @@ class Project:
             self.documents[path] = self.read(path)
         return self.documents[path]
 
+    def python(self, path: str) -> str:
+        """Return the Python text of a file; '' for one that cannot be read."""
+        document = self.document(path)
+        return document.python if document is not None else ""
+
     def imports_in(self, path: str) -> tuple[Imported, ...]:
         """Return what a file imports."""
         if path not in self.imports:
-            document = self.document(path)
-            self.imports[path] = tuple(imports_of(document.python)) if document is not None else ()
+            self.imports[path] = tuple(imports_of(self.python(path)))
         return self.imports[path]
 
     def search_folders(self, path: str) -> tuple[str, ...]:
         """Return the folders in which the absolute imports of a script are looked for."""
         if path not in self.folders:
-            document = self.document(path)
-            written = search_paths_of(document.python) if document is not None else ()
-            self.folders[path] = search_folders(path, written)
+            self.folders[path] = search_folders(path, search_paths_of(self.python(path)))
         return self.folders[path]
 
     def locate(self, module: str, level: int, importer: str, script: str) -> Located | None:
@@ -148,10 +150,8 @@ class Project:
     def configs_behind(self, path: str, script: str) -> Iterator[str]:
         """Yield the configuration files that a file names."""
         if path not in self.paths:
-            document = self.document(path)
-            self.paths[path] = paths_in(document.python) if document is not None else ()
-            self.composed[path] = composed_in(document.python) if document is not None else ()
-            self.templates[path] = templates_in(document.python) if document is not None else ()
+            text = self.python(path)
+            self.paths[path], self.composed[path], self.templates[path] = paths_in(text), composed_in(text), templates_in(text)
         chosen = [name for template in self.templates.get(path, ()) for name in named_by(template, path, script)]
         for written in (*self.paths[path], *chosen):
             found = find_file(written, path, script)
@@ -258,11 +258,9 @@ def run_of(project: Project, entered: Entry) -> Run | None:
         if document is not None and size <= MOST_CHARACTERS:
             lines = len(document.line_starts) - (1 if document.text.endswith("\n") else 0)
             first = 1 if document.cells and path == script else project.first_line(path, lines)
-            found[path] = (
-                first,
-                lines,
-                document if path != entered.launch else _only_command(document, project.launches(path)[entered.number]),
-            )
+            is_launch = path == entered.launch
+            read = _only_command(document, project.launches(path)[entered.number]) if is_launch else document
+            found[path] = first, lines, read
             size += len(document.text)
     joined, parts = _joined(entry, script, found)
     if not entered.launch or entered.launch not in parts:
@@ -286,24 +284,8 @@ def _joined(entry: Document, script: str, found: Mapping[str, tuple[int, int, Do
         texts += [document.text, end]
         pythons += [document.python or NOT_BLANK.sub(" ", document.text), end]
         start = span.end
-    joined = Document(
-        entry.path,
-        entry.kind,
-        "".join(texts),
-        "".join(pythons),
-        (),
-        entry.snippets,
-        (),
-        entry.cells,
-        entry.unread,
-        None,
-        entry.physical,
-        entry.physical_end,
-        is_unordered=entry.is_unordered,
-        parts=tuple(parts.values()),
-        started=parts[script],
-    )
-    return joined, parts
+    own: dict[str, Any] = {"text": "".join(texts), "python": "".join(pythons), "parts": tuple(parts.values()), "started": parts[script]}
+    return replace(entry, scripts=(), spawned=(), write_back=None, language="", **own), parts
 
 
 def _only_command(document: Document, launch: Launch) -> Document:

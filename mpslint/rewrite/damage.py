@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from mpslint.core.finding import Edit, Finding, Fix, Safety, Span
+from mpslint.core.grouped import grouped
 from mpslint.program.names import unbound
 from mpslint.program.parse import PARSER_ERRORS, Parsed, parse_program
 from mpslint.rule.after_fixes import not_made
@@ -59,10 +60,7 @@ def _start(span: Span) -> int:
 
 def damage_of(edits: Sequence[Edit], document: Document) -> str:
     """Return what edits would break in a Document, or in one of the files of a run's; '' for nothing."""
-    by_file: dict[int, list[Edit]] = {}
-    for edit in edits:
-        by_file.setdefault(document.part_at(edit.span.start).span.start, []).append(edit)
-    for start, inner in by_file.items():
+    for start, inner in grouped((document.part_at(edit.span.start).span.start, edit) for edit in edits).items():
         own = document.part_at(start).document
         if own.kind in _PYTHON and own.write_back is not None:
             moved = [Edit(Span(edit.span.start - start, edit.span.end - start), edit.text) for edit in inner]

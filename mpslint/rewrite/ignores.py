@@ -39,8 +39,7 @@ def add_ignores(document: Document, target: Target, rules: Sequence[Rule], reaso
     silenced: list[Finding] = []
     data = original
     for finding in found:
-        tried = _silencing(before, [*silenced, finding], rules, reason, about_comments)
-        if tried is not None:
+        if (tried := _silencing(before, [*silenced, finding], rules, reason, about_comments)) is not None:
             silenced.append(finding)
             data = tried
     return Ignored(document, original, data, tuple(silenced), tuple(finding for finding in found if finding not in silenced))
@@ -62,14 +61,11 @@ def _silencing(before: Checked, findings: Sequence[Finding], rules: Sequence[Rul
     document = before.document
     data = _written(before, findings, reason)
     after = check(read(document.path, data, document.kind), before.target, rules)
-    old, new = (sorted(_everything(one, about_comments), key=lambda f: (f.span.start, f.rule)) for one in (before, after))
+    everything = ([f for f in (*one.findings, *one.silenced) if f.rule not in about_comments] for one in (before, after))
+    old, new = (sorted(found, key=lambda f: (f.span.start, f.rule)) for found in everything)
     if len(after.unread) > len(before.unread) or [finding.rule for finding in old] != [finding.rule for finding in new]:
         return None
     asked = {(finding.span, finding.rule) for finding in findings}
     silent = {(finding.span, finding.rule) for finding in after.silenced}
     done = all((now.span, now.rule) in silent for was, now in zip(old, new, strict=True) if (was.span, was.rule) in asked)
     return data if done else None
-
-
-def _everything(checked: Checked, about_comments: set[str]) -> list[Finding]:
-    return [finding for finding in (*checked.findings, *checked.silenced) if finding.rule not in about_comments]

@@ -7,9 +7,10 @@ import re
 from collections.abc import Iterator, Sequence
 
 from mpslint.core.finding import Edit, Span
+from mpslint.core.grouped import grouped
 from mpslint.program.names import unbound
 from mpslint.program.walk import bound_by
-from mpslint.settings.evidence import Evidence
+from mpslint.settings.evidence import Evidence, once
 from mpslint.settings.importing import bound_names, import_edits
 from mpslint.settings.spelling import WrittenSetting
 from mpslint.source.document import Kind
@@ -30,18 +31,15 @@ def with_bound_names(written: WrittenSetting, evidence: Evidence, more: Sequence
     edits, shown = list(written.edits), written.shown
     for module in dict.fromkeys((*MODULES, *more)):
         use = re.compile(rf"(?<![\w.\"']){module}(?=\.)")
-        by_file: dict[int, list[Edit]] = {}
-        for edit in edits:
-            part = evidence.document.part_at(edit.span.start)
-            if part.document.kind in (Kind.PYTHON, Kind.NOTEBOOK):
-                by_file.setdefault(part.first_line, []).append(edit)
+        placed = ((evidence.document.part_at(edit.span.start), edit) for edit in edits)
+        by_file = grouped((part.first_line, edit) for part, edit in placed if part.document.kind in (Kind.PYTHON, Kind.NOTEBOOK))
         for inner in by_file.values():
             used = [edit for edit in inner if use.search(edit.text) and not edit.text.lstrip().startswith(("import ", "from "))]
             if not used:
                 continue
             own = evidence.around(used[0].span)
-            bound = frozenset.intersection(*(bound_names(own, edit.span, _own_names(module, own)) for edit in used))
-            names = [name for name in _own_names(module, own) if name in bound]
+            bound = frozenset.intersection(*(bound_names(own, edit.span, _own_names(own, module)) for edit in used))
+            names = [name for name in _own_names(own, module) if name in bound]
             name = names[0] if names else module
             if any(_means_something_else(name, edit.span, own, module) for edit in used):
                 return None
@@ -50,7 +48,7 @@ def with_bound_names(written: WrittenSetting, evidence: Evidence, more: Sequence
                 edits = [Edit(edit.span, use.sub(name, edit.text)) if edit in used else edit for edit in edits]
                 edits = [edit for edit in edits if edit not in inner or edit.text.strip() != f"import {module}"]
                 shown = use.sub(name, shown)
-            elif not (names or has_import or _is_read_unbound(module, own)):
+            elif not (names or has_import or _is_read_unbound(own, module)):
                 edits += import_edits(own, module, min(edit.span for edit in used))
     return WrittenSetting(tuple(edits), shown, written.added, written.reason)
 
@@ -58,8 +56,9 @@ def with_bound_names(written: WrittenSetting, evidence: Evidence, more: Sequence
 def _means_something_else(name: str, place: Span, evidence: Evidence, module: str) -> bool:
     """Return whether a scope around a place binds a name to something that is not the module, or to the module only after the place."""
     imported: list[tuple[ast.AST, bool]] = []
-    for where, scope, is_module in _bindings(name, evidence, module):
-        inside = place in evidence.span_of(scope) if scope is not None else _is_same_file(where, place, evidence)
+    for where, scope, is_module in _bindings(evidence, name, module):
+        file = evidence.document.part_at
+        inside = place in evidence.span_of(scope) if scope is not None else file(where.start).span == file(place.start).span
         if inside and not is_module:
             return True
         if inside and isinstance(scope, (ast.FunctionDef, ast.AsyncFunctionDef)):
@@ -68,27 +67,20 @@ def _means_something_else(name: str, place: Span, evidence: Evidence, module: st
     return any(id(scope) not in early for scope, _ in imported)
 
 
-def _is_same_file(one: Span, other: Span, evidence: Evidence) -> bool:
-    return evidence.document.part_at(one.start).span == evidence.document.part_at(other.start).span
-
-
-def _bindings(name: str, evidence: Evidence, module: str) -> Sequence[tuple[Span, ast.AST | None, bool]]:
+@once
+def _bindings(evidence: Evidence, name: str, module: str) -> Sequence[tuple[Span, ast.AST | None, bool]]:
     """Return where a name is bound, in which scope, and whether to the module: found once for all findings.
 
     The module's own imports at the top level are left out, of which a notebook may have one in each cell: they mean nothing else.
     """
-    key = f"bindings of {name} to {module}"
-    if key not in evidence.memo:
-        found: list[tuple[Span, ast.AST | None, bool]] = []
-        for node, is_module in _found_bindings(name, evidence, module):
-            scope = evidence.parents.get(node) if isinstance(node, _NAMED) else node
-            while scope is not None and not isinstance(scope, _SCOPES):
-                scope = evidence.parents.get(scope)
-            if scope is not None or not is_module:
-                found.append((evidence.span_of(node), scope, is_module))
-        evidence.memo[key] = found
-    kept: Sequence[tuple[Span, ast.AST | None, bool]] = evidence.memo[key]
-    return kept
+    found: list[tuple[Span, ast.AST | None, bool]] = []
+    for node, is_module in _found_bindings(name, evidence, module):
+        scope = evidence.parents.get(node) if isinstance(node, _NAMED) else node
+        while scope is not None and not isinstance(scope, _SCOPES):
+            scope = evidence.parents.get(scope)
+        if scope is not None or not is_module:
+            found.append((evidence.span_of(node), scope, is_module))
+    return found
 
 
 def _found_bindings(name: str, evidence: Evidence, module: str) -> Iterator[tuple[ast.AST, bool]]:
@@ -114,23 +106,18 @@ def _stands_in_for_import(node: ast.AST, evidence: Evidence) -> bool:
     return isinstance(above, ast.ExceptHandler)
 
 
-def _is_read_unbound(module: str, evidence: Evidence) -> bool:
+@once
+def _is_read_unbound(evidence: Evidence, module: str) -> bool:
     """Return whether a file reads a module's name that nothing seems to bind: a star import may, or an earlier program."""
-    key = f"{module} read unbound"
-    if key not in evidence.memo:
-        evidence.memo[key] = bool(unbound(evidence.parsed.body, [module]))
-    return bool(evidence.memo[key])
+    return bool(unbound(evidence.parsed.body, [module]))
 
 
-def _own_names(module: str, evidence: Evidence) -> Sequence[str]:
+@once
+def _own_names(evidence: Evidence, module: str) -> Sequence[str]:
     """Return the names that imports of a file give a module, its own name first; found once for all findings."""
-    key = f"names of {module}"
-    if key not in evidence.memo:
-        imports = [node for node in evidence.nodes_beside(module) if isinstance(node, (ast.Import, ast.ImportFrom))]
-        evidence.memo[key] = dict.fromkeys(
-            [module, *(alias.asname or module for node in imports for alias in node.names if _binds(node, alias, module))]
-        )
-    return list(evidence.memo[key])
+    imports = [node for node in evidence.nodes_beside(module) if isinstance(node, (ast.Import, ast.ImportFrom))]
+    named = [alias.asname or module for node in imports for alias in node.names if _binds(node, alias, module)]
+    return list(dict.fromkeys([module, *named]))
 
 
 def _binds(node: ast.Import | ast.ImportFrom, alias: ast.alias, module: str) -> bool:

@@ -10,7 +10,7 @@ from mpslint.rewrite.recipes import FOR_ALL_REASON, UNKNOWN_VALUE, fill, wanted_
 from mpslint.rule.judge import Match, conditions_hold
 from mpslint.rule.rule import Rule
 from mpslint.settings.evidence import Evidence
-from mpslint.settings.spelling import UNSPELLABLE, spelling_of
+from mpslint.settings.spelling import UNSPELLABLE, default_of, spelled
 from mpslint.settings.vocabulary import load_vocabulary
 from mpslint.source.document import Kind
 
@@ -37,20 +37,13 @@ def fix_in_config(rule: Rule, match: Match, evidence: Evidence, in_python: Fix |
         if edit is None and match.setting is not None and list(recipe.set) == [match.setting.name]:
             return Fix(Safety.MANUAL, f"another value for {spelling}")
         if edit is not None:
-            shown = (
-                f"{edit.text} for {spelling or match.values.get('written') or match.values['value']}"
-                if edit.text
-                else f"without {_old(edit, evidence)}"
-            )
+            old = evidence.document.text[edit.span.start : edit.span.end].strip(" \t\r\n\\")
+            shown = f"{edit.text} for {spelling or match.values.get('written') or match.values['value']}" if edit.text else f"without {old}"
             reason = FOR_ALL_REASON if any(load_vocabulary()[name].elsewhere for name in recipe.set) else OTHERS_REASON
             if reason == FOR_ALL_REASON and evidence.target.is_only_machine:
                 return Fix(Safety.SAFE, shown, (edit,))
             return Fix(Safety.UNSAFE, shown, (edit,), reason)
     return Fix(Safety.MANUAL, in_python.summary) if in_python is not None else None
-
-
-def _old(edit: Edit, evidence: Evidence) -> str:
-    return evidence.document.text[edit.span.start : edit.span.end].strip(" \t\r\n\\")
 
 
 def _edit(wanted: object, match: Match, evidence: Evidence) -> Edit | None:
@@ -61,14 +54,11 @@ def _edit(wanted: object, match: Match, evidence: Evidence) -> Edit | None:
         return _written(match.span, value, evidence) if value is not UNKNOWN_VALUE else None
     if not isinstance(wanted, dict) or setting is None or list(wanted) != [setting.name] or setting.entry is None or setting.origin is None:
         return None
-    table = setting.pattern.table if setting.pattern is not None else None
-    default = table.default(setting.name, evidence.target.versions) if table is not None else None
     value = wanted_value(wanted[setting.name], match)
-    if value is not UNKNOWN_VALUE:
-        value = spelling_of(setting.entry, value, default.value if default is not None else UNSPELLABLE)
-    if value in (UNKNOWN_VALUE, UNSPELLABLE):
+    value = spelled(setting, value, evidence.target.versions) if value is not UNKNOWN_VALUE else UNSPELLABLE
+    if value is UNSPELLABLE:
         return None
-    return _written(setting.origin, value, evidence, default is not None and default.value is True)
+    return _written(setting.origin, value, evidence, default_of(setting, evidence.target.versions) is True)
 
 
 def _written(place: Span, value: object, evidence: Evidence, is_on: bool = False) -> Edit | None:

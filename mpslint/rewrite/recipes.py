@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import bisect
-import importlib
 import itertools
 import re
 from collections.abc import Mapping, Sequence
@@ -17,6 +16,7 @@ from mpslint.program.comments import comments_in
 from mpslint.rewrite.imports import with_bound_names
 from mpslint.rewrite.lines import line_removal
 from mpslint.rewrite.order import asked_too_early
+from mpslint.rule.check import check_module
 from mpslint.rule.judge import Match, conditions_hold
 from mpslint.rule.rule import FixRecipe, Rule
 from mpslint.settings.evidence import Evidence
@@ -143,15 +143,13 @@ def _rewritten(recipe: FixRecipe, match: Match, evidence: Evidence) -> list[Writ
     """Return what a Python function of `mpslint/checks/` writes for a match."""
     if not recipe.rewrite:
         return []
-    module = importlib.import_module(f"mpslint.checks.{recipe.rewrite}")
-    written: WrittenSetting | None = module.rewrite(match, evidence)
+    written: WrittenSetting | None = check_module(recipe.rewrite).rewrite(match, evidence)
     return None if written is None else [written]
 
 
 def _computed(name: str, match: Match, evidence: Evidence) -> Mapping[str, Any] | None:
     """Return the settings that a Python function of `mpslint/checks/` works out for a match."""
-    module = importlib.import_module(f"mpslint.checks.{name}")
-    values: Mapping[str, Any] | None = module.values(match, evidence)
+    values: Mapping[str, Any] | None = check_module(name).values(match, evidence)
     return values
 
 
@@ -211,10 +209,9 @@ def _set_argument(evidence: Evidence, match: Match, name: str, text: str) -> Wri
         return add_argument(match.call, name, text) if "{old}" not in text else None
     if existing.node is None:
         return None
-    span = evidence.span_of(existing.node)
-    old = evidence.document.text[span.start : span.end]
+    old = evidence.text_of(existing.node)
     shown = text.replace("{old}", old if "\n" not in old else "...")
-    return WrittenSetting((Edit(span, text.replace("{old}", alternative(old))),), f"{name}={shown}")
+    return WrittenSetting((Edit(evidence.span_of(existing.node), text.replace("{old}", alternative(old))),), f"{name}={shown}")
 
 
 def _text_parts(recipe: FixRecipe, match: Match, evidence: Evidence) -> list[WrittenSetting] | None:
@@ -313,12 +310,10 @@ def _statement_at(body: Sequence[ast.stmt], span: Span, evidence: Evidence) -> t
         if span not in evidence.span_of(statement):
             continue
         for field in ("body", "orelse", "finalbody", "handlers", "cases"):
-            for inner in (getattr(statement, field, None) or (),):
-                blocks = [part.body for part in inner if hasattr(part, "body")] if field in ("handlers", "cases") else [inner]
-                for block in blocks:
-                    found = _statement_at(block, span, evidence)
-                    if found is not None:
-                        return found
+            inner = getattr(statement, field, None) or ()
+            for block in [part.body for part in inner] if field in ("handlers", "cases") else [inner]:
+                if (found := _statement_at(block, span, evidence)) is not None:
+                    return found
         return statement, body
     return None
 

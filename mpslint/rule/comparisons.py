@@ -160,13 +160,10 @@ def compare_all(constants: tuple[Any, ...], comparisons: tuple[tuple[str, Any], 
 
 
 def _compare(constant: Any, op: str, value: Any) -> bool:
-    if op in ("is", "may_be"):
-        return any(_equals(constant, one) for one in (value if isinstance(value, tuple) else (value,)))
-    if op == "not":
-        return not any(_equals(constant, one) for one in (value if isinstance(value, tuple) else (value,)))
+    if op in ("is", "may_be", "not"):
+        return any(_equals(constant, one) for one in (value if isinstance(value, tuple) else (value,))) is not (op == "not")
     if op == "is_a":
-        types = {"whole": int, "number": float, "text": str}
-        return type(constant) is types[value]
+        return type(constant) is {"whole": int, "number": float, "text": str}[value]
     if op == "matches":
         return isinstance(constant, str) and re.search(str(value), constant[:LONGEST_VALUE]) is not None
     if not isinstance(constant, (int, float)) or isinstance(constant, bool):

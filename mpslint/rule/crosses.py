@@ -21,7 +21,7 @@ from mpslint.program.implicit import inside
 from mpslint.program.platform import load_platform
 from mpslint.rule.loaders import with_workers
 from mpslint.rule.main_block import only_in_main, read_of
-from mpslint.settings.evidence import Evidence
+from mpslint.settings.evidence import Evidence, once
 from mpslint.settings.setting import Setting
 from mpslint.source.document import Kind
 from mpslint.tensors.kinds import load_kinds
@@ -73,12 +73,10 @@ class Crossing:
 Said = tuple[Mapping[str, str], tuple[Related, ...]]
 
 
+@once
 def crossings(evidence: Evidence) -> Sequence[Crossing]:
     """Return what goes wrong in the workers of each loader, the first of each kind."""
-    if "crosses" not in evidence.memo:
-        evidence.memo["crosses"] = list(_crossings(evidence))
-    found: list[Crossing] = evidence.memo["crosses"]
-    return found
+    return list(_crossings(evidence))
 
 
 def _crossings(evidence: Evidence) -> Iterator[Crossing]:
@@ -171,20 +169,16 @@ def _refused(value: Value, evidence: Evidence) -> Iterator[tuple[str, Said]]:
         yield "handle", (values, (Related(evidence.span_of(value.call.node), "it is opened here"),))
 
 
+@once
 def _moves(evidence: Evidence) -> dict[int, Call]:
     """Return what puts something on the Mac's GPU in each function, by the id of that."""
-    if "moves" not in evidence.memo:
-        placed = [one.call for one in evidence.file_plans.matched if one.devices == {load_kinds().gpu}]
-        evidence.memo["moves"] = {id(function): call for call in reversed(placed) for function in call.context.functions}
-    found: dict[int, Call] = evidence.memo["moves"]
-    return found
+    placed = [one.call for one in evidence.file_plans.matched if one.devices == {load_kinds().gpu}]
+    return {id(function): call for call in reversed(placed) for function in call.context.functions}
 
 
+@once
 def _main_names(evidence: Evidence) -> set[str]:
-    if "main names" not in evidence.memo:
-        evidence.memo["main names"] = only_in_main(evidence.facts.body)
-    names: set[str] = evidence.memo["main names"]
-    return names
+    return only_in_main(evidence.facts.body)
 
 
 def _held_by_maker(loader: Call, taken: Sequence[Carried], asked: Sequence[Asked], evidence: Evidence) -> Iterator[tuple[str, Said]]:

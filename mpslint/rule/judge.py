@@ -12,6 +12,7 @@ from dataclasses import field
 from typing import Any
 
 from mpslint.core.finding import Related, RuleError, Span
+from mpslint.core.grouped import grouped
 from mpslint.core.record import record
 from mpslint.core.versions import VersionRange
 from mpslint.facts.values import Call, Context, Instance, Known
@@ -77,10 +78,7 @@ def ruled_out(rule: Rule, evidence: Evidence) -> Iterator[Span]:
 
 def _once_a_plan(found: Iterator[Match]) -> Iterator[Match]:
     """Yield the first match of each plan, one that is written as an argument before any other, with the places of the others beside it."""
-    by_plan: dict[int, list[Match]] = {}
-    for match in found:
-        by_plan.setdefault(id(match.plan) if match.plan is not None else id(match), []).append(match)
-    for matches in by_plan.values():
+    for matches in grouped((id(match.plan) if match.plan is not None else id(match), match) for match in found).values():
         first, *others = sorted(matches, key=lambda match: not isinstance(match.node, ast.keyword))
         also = tuple(Related(other.span, f"{other.values.get('spelling') or 'the same'} is set here, too") for other in others)
         yield dataclasses.replace(first, related=(*first.related, *also))
@@ -118,9 +116,7 @@ def _is_left_alone(match: Match, rule: Rule, evidence: Evidence) -> bool:
 
 def conditions_hold(when: Sequence[Condition], unless: Sequence[Condition], match: Match, evidence: Evidence) -> bool:
     """Return whether all conditions of `when` and none of `unless` hold for a match."""
-    if not all(_holds(condition, match, evidence) for condition in when):
-        return False
-    return not any(_holds(condition, match, evidence) for condition in unless)
+    return all(_holds(one, match, evidence) for one in when) and not any(_holds(one, match, evidence) for one in unless)
 
 
 def _at_origin(match: Match) -> Match:
@@ -142,10 +138,9 @@ def _settings(condition: Condition, evidence: Evidence) -> Iterator[Match]:
             continue
         for name in condition.names:
             for setting in plan.settings.get(name, ()):
-                if setting_holds(setting, condition) and _is_taken(setting, evidence):
-                    match = match_of(setting, plan, evidence)
-                    if match is not None:
-                        yield match
+                is_meant = setting_holds(setting, condition) and _is_taken(setting, evidence)
+                if is_meant and (match := match_of(setting, plan, evidence)) is not None:
+                    yield match
 
 
 def _is_taken(setting: Setting, evidence: Evidence) -> bool:
@@ -187,10 +182,7 @@ def _products(condition: Condition, evidence: Evidence) -> Iterator[Match]:
         if match is not None:
             more = [match_of(factor, plan, evidence) for factor in factors[1:] if factor is not None]
             related = [Related(other.span, f"{other.values['spelling']} is {other.values['value']} here") for other in more if other]
-            values = {**match.values, "product": product}
-            yield Match(
-                match.span, values, match.setting, match.call, plan, match.context, (*match.related, *related), match.node
-            )  # fmt: skip
+            yield dataclasses.replace(match, values={**match.values, "product": product}, related=(*match.related, *related))
 
 
 def calls(condition: Condition, evidence: Evidence) -> Iterator[Match]:
@@ -233,10 +225,8 @@ def _named_calls(condition: Condition, evidence: Evidence) -> Iterator[Call]:
 
 
 def _plan_with(call: Call, evidence: Evidence) -> TrainingPlan | None:
-    for plan in evidence.plans:
-        if any(call is other for calls in plan.calls.values() for other in calls):
-            return plan
-    return evidence.plans[0] if evidence.plans else None
+    own = (plan for plan in evidence.plans if any(call is other for calls in plan.calls.values() for other in calls))
+    return next(own, next(iter(evidence.plans), None))
 
 
 def _environment(condition: Condition, evidence: Evidence) -> Iterator[Match]:
@@ -387,6 +377,4 @@ def _holds_for(name: str, condition: Condition, match: Match) -> bool:
     counts = match.plan.get(name)
     is_overruled = counts is not None and counts.is_written and counts.call is None
     setting = own[-1] if own and (own[-1].is_written or not is_overruled) else counts
-    if setting is None:
-        return bool(condition.missing)
-    return setting_holds(setting, condition)
+    return bool(condition.missing) if setting is None else setting_holds(setting, condition)

@@ -59,11 +59,8 @@ def never_read(loader: Call, evidence: Evidence) -> bool:
     target = above.targets[0] if isinstance(above, ast.Assign) and len(above.targets) == 1 else None
     if not isinstance(target, ast.Name):
         return False
-    reads = [
-        node
-        for node in (evidence.whole or evidence).nodes_beside(target.id)
-        if isinstance(node, ast.Name) and node.id == target.id and isinstance(node.ctx, ast.Load)
-    ]
+    named = [one for one in (evidence.whole or evidence).nodes_beside(target.id) if isinstance(one, ast.Name) and one.id == target.id]
+    reads = [one for one in named if isinstance(one.ctx, ast.Load)]
     return bool(reads) and all(_only_asks(evidence.parents.get(node)) for node in reads)
 
 

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from mpslint.core.finding import Edit, Finding, Span
+from mpslint.core.grouped import grouped
 from mpslint.core.record import record
 from mpslint.program.walk import walk
 from mpslint.rule.comments import comments_of
@@ -107,16 +108,9 @@ def silence(document: Document, programs: Programs, findings: Sequence[Finding])
 
 def _indexed(suppressions: Sequence[Suppression], lines: int) -> tuple[list[Suppression], dict[int, list[Suppression]]]:
     """Return those that cover the whole file, and the others by each line that they cover."""
-    everywhere: list[Suppression] = []
-    by_line: dict[int, list[Suppression]] = {}
-    for suppression in suppressions:
-        low, high = suppression.lines
-        if high - low >= lines - 1:
-            everywhere.append(suppression)
-        else:
-            for line in range(low, high + 1):
-                by_line.setdefault(line, []).append(suppression)
-    return everywhere, by_line
+    placed = [(one, *one.lines) for one in suppressions]
+    everywhere = [one for one, low, high in placed if high - low >= lines - 1]
+    return everywhere, grouped((line, one) for one, low, high in placed if high - low < lines - 1 for line in range(low, high + 1))
 
 
 def _suppressions(document: Document, programs: Programs) -> Iterator[Suppression]:
@@ -158,10 +152,8 @@ def _of_comment(document: Document, ends: Mapping[int, int], span: Span, program
     for match in _COMMENT.finditer(text):
         rules = tuple(part.strip().upper() for part in (match.group(2) or "").split(",") if part.strip())
         place = Span(span.start + match.start(), span.start + match.end())
-        if match.group(1).lower() == "ignore-file":
-            yield Suppression(rules, program, place, match.group())
-        else:
-            yield Suppression(rules, _covered(document, ends, span), place, match.group())
+        lines = program if match.group(1).lower() == "ignore-file" else _covered(document, ends, span)
+        yield Suppression(rules, lines, place, match.group())
     for match in _NOQA.finditer(text):
         rules = tuple(code for code in _CODE.findall(match.group(1).upper()) if code.startswith("MPS"))
         if rules:
@@ -242,9 +234,7 @@ def removal_of(document: Document, unused: Unused) -> Edit | None:
     if not before.strip() and not after.strip():
         end = document.line_starts[line] if line < len(document.line_starts) else len(document.text)
         cell = document.cell_at(span.start)
-        if cell is not None and end > cell.span.end:
-            return Edit(Span(start, cell.span.end), "")
-        return Edit(Span(start, end), "")
+        return Edit(Span(start, end if cell is None else min(end, cell.span.end)), "")
     return Edit(Span(start + len(before.rstrip()), span.end), "")
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from mpslint.facts.values import Argument, Call, Instance, Known, Value, alternatives_of, any_guard
 from mpslint.facts.values import Mapping as DictValue
 from mpslint.rule.guards import is_certain, is_off
-from mpslint.settings.evidence import Evidence
+from mpslint.settings.evidence import Evidence, once
 from mpslint.settings.families import load_families
 from mpslint.settings.gather import behind, only_evaluates
 from mpslint.settings.plan import Matched
@@ -25,13 +25,12 @@ CONFIGURED = "quantization_config"
 
 def is_only_run(call: Call, evidence: Evidence) -> bool:
     """Return whether a call makes a model that the program only runs, while it is known to train others."""
-    if "trained models" not in evidence.memo:
-        evidence.memo["trained models"] = _trained(evidence)
-    trained = evidence.memo["trained models"]
+    trained = _trained(evidence)
     made = evidence.file_plans.by_result.get(id(call.result)) if call.result is not None else None
     return trained is not None and made is not None and id(made) not in trained
 
 
+@once
 def _trained(evidence: Evidence) -> frozenset[int] | None:
     """Return the loaded models that are trained; None where a Trainer, an optimizer or a loop trains something that isn't known."""
     found: set[int] = set()

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from mpslint.core.finding import Edit, Finding, Fix, Safety, Span
+from mpslint.core.grouped import grouped
 
 PlaceOfRule: TypeAlias = tuple[str, str, Span]
 """A file by its absolute path, a rule, and the place in that file."""
@@ -14,10 +15,7 @@ PlaceOfRule: TypeAlias = tuple[str, str, Span]
 
 def by_place(findings: Sequence[Finding]) -> dict[tuple[str, Span], list[Finding]]:
     """Return findings by rule and place: what several runs say of the same."""
-    found: dict[tuple[str, Span], list[Finding]] = {}
-    for one in findings:
-        found.setdefault((one.rule, one.span), []).append(one)
-    return found
+    return grouped(((one.rule, one.span), one) for one in findings)
 
 
 def with_runs(finding: Finding, same: Sequence[Finding], as_one: Set[str], is_held: bool = False) -> Finding:
@@ -73,14 +71,11 @@ def from_one_end(findings: Mapping[str, Sequence[Finding]], shown_at: Callable[[
     """
     ends = {path: [_ends(path, one, shown_at) for one in inner] for path, inner in findings.items()}
     known = {end for own in ends.values() for inner in own for end in inner}
-    return {
-        path: [
-            one
-            for one, own in zip(inner, ends[path], strict=True)
-            if not any(here > there and (rule, there, here) in known for rule, here, there in own)
-        ]
-        for path, inner in findings.items()
-    }
+
+    def counts(own: Sequence[tuple[str, str, str]]) -> bool:
+        return not any(here > there and (rule, there, here) in known for rule, here, there in own)
+
+    return {path: [one for one, own in zip(inner, ends[path], strict=True) if counts(own)] for path, inner in findings.items()}
 
 
 def _ends(path: str, finding: Finding, shown_at: Callable[[str, Span], str]) -> list[tuple[str, str, str]]:
@@ -101,10 +96,7 @@ def fixed_as_one(
     that share a place with it.
     """
     found = {path: list(inner) for path, inner in findings.items()}
-    at_place: dict[PlaceOfRule, list[Finding]] = {}
-    for path, inner in found.items():
-        for one in inner:
-            at_place.setdefault((path, one.rule, one.span), []).append(one)
+    at_place = grouped(((path, one.rule, one.span), one) for path, inner in found.items() for one in inner)
     left: dict[PlaceOfRule, PlaceOfRule] = {}
     for place in {one: None for run in tied for one in sorted(run)}:
         if not all(_is_made(place[0], one, reached) for one in at_place[place]):

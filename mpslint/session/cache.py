@@ -135,19 +135,14 @@ class FindingsCache:
             return
         path = self._absolute(found.path)
         try:
-            content = _digest(read_file(path))
-            stamp = _stamp(path)
-        except (OSError, ReadError):
-            return
-        name = _name(path, self.key_of(found))
-        if stamp != self.stamps.get(path):
-            return
-        is_empty = not (view.findings or view.unread or view.unjudged or view.silenced or view.full or view.hidden or view.target)
-        try:
+            content, stamp = _digest(read_file(path)), _stamp(path)
             others = {other: self._now(other) for other in around if other != path}
         except (OSError, ReadError):
             return
-        self.fresh[name] = {
+        if stamp != self.stamps.get(path):
+            return
+        is_empty = not (view.findings or view.unread or view.unjudged or view.silenced or view.full or view.hidden or view.target)
+        self.fresh[_name(path, self.key_of(found))] = {
             "stamp": stamp,
             "content": content,
             "files": self._files_of(path),

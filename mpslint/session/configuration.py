@@ -150,9 +150,8 @@ def read_configuration(path: Path, data: Mapping[str, Any]) -> Configuration:
             raise UsageError(f"{path}: unknown key {key!r}{_nearest_name(key, KEYS)}")
         if not isinstance(value, KEYS[key]):
             raise UsageError(f"{path}: {key} must be {_IN_TOML[KEYS[key]]}")
-    per_file = {}
-    for glob, rules in data.get("per-file-ignores", {}).items():
-        per_file[glob] = _words(path, f'per-file-ignores."{glob}"', rules)
+    ignores = data.get("per-file-ignores", {}).items()
+    per_file = {glob: _words(path, f'per-file-ignores."{glob}"', rules) for glob, rules in ignores}
     severity = data.get("severity", "note")
     if severity not in [s.value for s in Severity]:
         raise UsageError(f"{path}: severity must be error, warning or note, not {severity!r}")

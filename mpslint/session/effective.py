@@ -89,17 +89,10 @@ def _left_out(asked: Sequence[Rule], configuration: Configuration, options: Opti
     selected = select_rules(rules, chosen, (), more)
     kept = select_rules(rules, chosen, (*configuration.ignore, *options.ignore), more)
     for rule in rules:
-        if rule not in asked:
-            yield (
-                rule,
-                "on request"
-                if rule.on_request and not chosen and rule not in selected
-                else "select"
-                if rule not in selected
-                else "ignore"
-                if rule not in kept
-                else "per-file-ignores",
-            )
+        if rule not in selected:
+            yield rule, "on request" if rule.on_request and not chosen else "select"
+        elif rule not in asked:
+            yield rule, "ignore" if rule not in kept else "per-file-ignores"
 
 
 def _source(name: str, configuration: Configuration, options: Options, said: object) -> str:

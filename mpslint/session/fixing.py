@@ -11,7 +11,7 @@ from mpslint.core.finding import Finding, MpslintError, UsageError
 from mpslint.core.record import record
 from mpslint.project.run import full_path
 from mpslint.session.runs import Runs
-from mpslint.session.session import FileResult, Options, configuration_for, fix_file, prepared_fix, refuse_unread
+from mpslint.session.session import FileResult, Options, configuration_for, fix_file, prepared_fix, unless_unread
 from mpslint.session.units import FilesTogether
 from mpslint.source.document import Document
 from mpslint.source.files import FoundFile
@@ -69,7 +69,7 @@ def fix_unit(unit: FilesTogether, options: Options, unsafe: bool) -> Iterator[Ou
     together = _outcome(partial(_fixed, members, runs, may))
     for path, member in members.items():
         one = together if isinstance(together, dict) else _outcome(partial(_fixed, {path: member}, runs, may))
-        yield member.index, one if isinstance(one, MpslintError) else _outcome(partial(_whole, member, one[path], options))
+        yield member.index, one if isinstance(one, MpslintError) else _outcome(partial(unless_unread, member.found, one[path], options))
 
 
 def _prepared(index: int, found: FoundFile, options: Options) -> _Member:
@@ -99,15 +99,5 @@ def _fixed(members: Mapping[str, _Member], runs: Runs, unsafe: bool) -> dict[str
             found[path] = runs.result(member.found, FileResult(path, alone)).checked or alone
         return {**runs.beyond, **found}
 
-    return fix_together(
-        {path: member.document for path, member in members.items()},
-        judged,
-        lambda path, finding: members[path].is_asked(finding),
-        unsafe,
-    )
-
-
-def _whole(member: _Member, fixed: Fixed, options: Options) -> Fixed:
-    """Return what fixing a file gave. Raises ReadError where it could not be parsed."""
-    refuse_unread(member.found, fixed.before, fixed.original, options)
-    return fixed
+    documents = {path: member.document for path, member in members.items()}
+    return fix_together(documents, judged, lambda path, finding: members[path].is_asked(finding), unsafe)

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 
 from mpslint.core.finding import ReadError, UsageError
+from mpslint.core.grouped import grouped
 from mpslint.core.outside import read_file
 from mpslint.core.record import record
 from mpslint.facts.values import Known
@@ -22,7 +23,7 @@ from mpslint.project.loaded import ENDINGS, composed_in, named_by, paths_in, tem
 from mpslint.project.resolve import folders_above, is_out_of, project_folder, search_folders
 from mpslint.project.run import Project, full_path
 from mpslint.project.supposed import MOST_CONFIGS, config_flag, configs_for, named_options
-from mpslint.session.session import Options, names_framework_in, read_bytes
+from mpslint.session.session import Options, configuration_around, configuration_for, names_framework_in, read_bytes
 from mpslint.source.document import Kind
 from mpslint.source.files import STANDARD_INPUT, FoundFile
 from mpslint.source.reader import kind_of
@@ -131,7 +132,8 @@ class Graph:
         kind = kind_of(path)
         self.files[path] = found
         self.sizes[path] = len(data)
-        if names_framework_in(data, found, self.options, is_asked):
+        configuration = (configuration_for if is_asked else configuration_around)(found.path, self.options)
+        if names_framework_in(data, configuration, self.options):
             self.speaking.add(path)
         text = data.decode("utf-8", "replace")
         if kind is Kind.NOTEBOOK:
@@ -142,17 +144,18 @@ class Graph:
                 self.project.launched[path] = launches_in(read(path, data), path)
         if kind not in (Kind.PYTHON, Kind.NOTEBOOK):
             return
-        if kind is Kind.PYTHON and has_main_guard(text):
-            self.guarded.add(path)
-        if kind is Kind.PYTHON and (flag := config_flag(text)) is not None:
-            self.takes_config[path] = flag
         self.project.imports[path] = tuple(imports_of(text))
         self.project.folders[path] = search_folders(path, search_paths_of(text))
         self.project.paths[path] = paths_in(text)
         self.project.composed[path] = composed_in(text)
         self.project.templates[path] = templates_in(text)
-        if kind is Kind.PYTHON and self.project.templates[path]:
-            self.names_config[path] = named_options(text)
+        if kind is Kind.PYTHON:
+            if has_main_guard(text):
+                self.guarded.add(path)
+            if (flag := config_flag(text)) is not None:
+                self.takes_config[path] = flag
+            if self.project.templates[path]:
+                self.names_config[path] = named_options(text)
 
     def close(self) -> None:
         """Find the scripts, what each of their runs reads, and which files that ties together."""
@@ -163,7 +166,7 @@ class Graph:
                 self.runs[Entry(path)] = closure
         if self.options.started:
             self.runs = dict(self._typed())
-        if not self.options.started:
+        else:
             self.runs.update(self._launched())
             self.runs.update(dict(self._supposed()))
         for entry, closure in self.runs.items():
@@ -199,8 +202,8 @@ class Graph:
     def _unwritten(self, script: str, words: Sequence[str]) -> tuple[Entry, tuple[str, ...]]:
         """Return the run of a script that starts with some words, and the files that it reads."""
         entry, text = command_line(script, words)
-        read_text = read(entry.launch, text.encode("utf-8", "surrogateescape"), Kind.SHELL)
-        self.project.launched[entry.launch] = launches_in(read_text, entry.launch)
+        document = read(entry.launch, text.encode("utf-8", "surrogateescape"), Kind.SHELL)
+        self.project.launched[entry.launch] = launches_in(document, entry.launch)
         return entry, self.project.closure(entry)
 
     def _supposed(self) -> Iterator[tuple[Entry, tuple[str, ...]]]:
@@ -215,11 +218,8 @@ class Graph:
             if flag is None and path not in self.names_config:
                 continue
             started = [set(files) for entry, files in self.runs.items() if entry.script == path and entry.launch]
-            if (
-                _is_test(path)
-                or not self._is_script(path)
-                or any(file.endswith(ENDINGS) for files in started for file in files.difference(alone))
-            ):
+            is_told = any(file.endswith(ENDINGS) for files in started for file in files.difference(alone))
+            if is_told or _is_test(path) or not self._is_script(path):
                 continue
             for option, name in self._named_configs(path) if flag is None and not (started or said) else ():
                 yield self._unwritten(path, (f"--{option}", name, MORE_WORDS))
@@ -291,11 +291,7 @@ class Graph:
     @functools.cached_property
     def _readers(self) -> dict[str, list[Entry]]:
         """What starts the runs that read each file."""
-        found: dict[str, list[Entry]] = {}
-        for entry, closure in self.runs.items():
-            for path in closure:
-                found.setdefault(path, []).append(entry)
-        return found
+        return grouped((path, entry) for entry, closure in self.runs.items() for path in closure)
 
     def entries_around(self, paths: Iterable[str]) -> tuple[Entry, ...]:
         """Return what starts the runs that read one of some files, by their absolute paths."""

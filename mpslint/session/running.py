@@ -66,8 +66,7 @@ def check_files(
     if cache is not None:
         cache.note_files(files)
         for index, found in enumerate(files):
-            hit = cache.lookup(found)
-            if hit is not None:
+            if (hit := cache.lookup(found)) is not None:
                 known[index] = hit
     units: list[FilesTogether] = []
     if len(known) < len(files):
@@ -291,19 +290,15 @@ def _started(number: int, chunks: Sequence[Chunk], options: Options, take: View)
 
 
 def _begin(folder: str, parent: int) -> None:
-    """Set up a worker, whose paths count from a folder, for the process `parent`."""
-    os.chdir(folder)
-    _end_with(parent)
-
-
-def _end_with(parent: int) -> None:
-    """Set up a worker: a signal ends it at once and without a word, for the parent says what there is to say; so does the parent's end.
+    """Set up a worker, whose paths count from a folder: a signal ends it at once and without a word, for the process `parent` says what
+    there is to say; so does the parent's end.
 
     The parent says its number, for one that was killed a moment ago isn't `os.getppid()` any more; 0 stands for the server that
     forks, which ends with it.
     """
     import threading
 
+    os.chdir(folder)
     for number in SIGNALS:
         signal.signal(number, signal.SIG_DFL)
     if hasattr(signal, "pthread_sigmask"):

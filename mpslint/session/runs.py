@@ -9,9 +9,8 @@ from dataclasses import field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from mpslint.config.sections import ENDINGS as SECTIONED
 from mpslint.core.collection import collect_if_due
-from mpslint.core.finding import Finding, ReadError, Related, Span
+from mpslint.core.finding import Finding, Related, Span
 from mpslint.core.record import record
 from mpslint.program.unreached import read
 from mpslint.project.launch import COMMAND_LINE_FILE, Entry, command_line, is_unwritten
@@ -35,11 +34,9 @@ from mpslint.session.session import (
     configuration_around,
     configuration_for,
     files_of,
-    open_document,
-    read_bytes,
     rules_for,
 )
-from mpslint.session.units import READ, FilesTogether, graph_of, units_of
+from mpslint.session.units import FilesTogether, document_of, graph_of, units_of
 from mpslint.session.view import shown_path
 from mpslint.source.document import Document, Kind
 from mpslint.source.files import FoundFile
@@ -179,12 +176,7 @@ class Runs:
         found = self.opened.get(path) or FoundFile(self._shown(path), is_named=False)
         if path not in self.opened and is_out_of(self.checkouts, path):
             return None
-        try:
-            data = read_bytes(found, self.options)
-            document = read(found.path, data, Kind.YAML) if path.endswith(SECTIONED) else open_document(found, data, self.options)
-        except ReadError:
-            return None
-        return document if document.kind in READ else None
+        return document_of(found, self.options)
 
     def _shown(self, path: str) -> str:
         """Return a path as the user writes those of the unit: from the current folder, or absolute."""

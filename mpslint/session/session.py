@@ -14,7 +14,7 @@ from mpslint.core.finding import ReadError, Severity, Span, UsageError
 from mpslint.core.folders import folder_of
 from mpslint.core.knowledge import shipped_words
 from mpslint.core.notices import forget, notice
-from mpslint.core.outside import read_file
+from mpslint.core.outside import LARGEST_FILE, read_file
 from mpslint.core.record import record
 from mpslint.program.parse import parse_program
 from mpslint.program.unreached import read
@@ -155,13 +155,13 @@ def _below(path: str, options: Options) -> Iterator[FoundFile]:
             yield found
 
 
-def read_bytes(found: FoundFile, options: Options) -> bytes:
+def read_bytes(found: FoundFile, options: Options, most: int = LARGEST_FILE) -> bytes:
     """Return the bytes of a file, or of standard input. Raises ReadError with the one line to show."""
     if found.problem:
         raise ReadError(f"{found.path}: {found.problem}")
     if found.path == STANDARD_INPUT:
         return options.stdin
-    return read_file(found.path)
+    return read_file(found.path, most)
 
 
 def open_document(found: FoundFile, data: bytes, options: Options) -> Document:
@@ -172,13 +172,10 @@ def open_document(found: FoundFile, data: bytes, options: Options) -> Document:
     if kind is None and ending and "py" not in ending and ending.lower() not in MARKDOWN:
         kinds = "Python, notebooks (.ipynb, .qmd, .md), shell scripts, Makefiles, YAML, JSON, .env files and Dockerfiles"
         raise ReadError(f"{name}: not a kind of file that mpslint checks, which are {kinds} (requirements count for the code beside them)")
-    document = read(name, data, kind or (_guessed(data) if is_input and not ending else None))
+    if kind is None and is_input and not ending:  # unnamed text; JSON can only be a notebook
+        kind = Kind.NOTEBOOK if data.lstrip()[:1] == b"{" and b'"cells"' in data else Kind.PYTHON
+    document = read(name, data, kind)
     return document if found.is_named or not document.language else replace(document, language="")  # nobody asked for this one
-
-
-def _guessed(data: bytes) -> Kind:
-    """Return what unnamed text is: JSON can only be a notebook."""
-    return Kind.NOTEBOOK if data.lstrip()[:1] == b"{" and b'"cells"' in data else Kind.PYTHON
 
 
 def check_file(found: FoundFile, options: Options, is_reached: bool = False, document: Document | None = None) -> FileResult:
@@ -189,8 +186,7 @@ def check_file(found: FoundFile, options: Options, is_reached: bool = False, doc
     try:
         data = read_bytes(found, options)
         configuration = configuration_for(options.stdin_filename or found.path, options)
-        broken = looks_broken(data, kind_of(found.path) is Kind.NOTEBOOK and not is_text_notebook(found.path, data))
-        if not broken and not _names_framework(data, configuration, options):
+        if not _may_matter(found, data, configuration, options):
             return _unread_only(found, data, configuration, options)
         return _checked(found, document or open_document(found, data, options), configuration, options, is_reached)
     except ReadError as error:
@@ -200,11 +196,11 @@ def check_file(found: FoundFile, options: Options, is_reached: bool = False, doc
         return FileResult(found.path, problem=f"{found.path}: too deeply nested to be checked")
 
 
-def looks_broken(data: bytes, is_notebook: bool) -> bool:
-    """Return whether a file is not what its name says: then it is read after all, so that this is said."""
-    if is_notebook:
-        return data.lstrip()[:1] != b"{" or data.rstrip()[-1:] != b"}"
-    return b"\0" in data[:8192]
+def _may_matter(found: FoundFile, data: bytes, configuration: Configuration, options: Options) -> bool:
+    """Return whether a file names what rules are about, or is not what its name says: then it is read after all, so that this is said."""
+    is_notebook = kind_of(found.path) is Kind.NOTEBOOK and not is_text_notebook(found.path, data)
+    broken = data.lstrip()[:1] != b"{" or data.rstrip()[-1:] != b"}" if is_notebook else b"\0" in data[:8192]
+    return broken or names_framework_in(data, configuration, options)
 
 
 def _broken_at_a_glance(document: Document) -> str:
@@ -218,12 +214,7 @@ def _broken_at_a_glance(document: Document) -> str:
     return _problem(document, unread[0]) if unread else ""
 
 
-def names_framework_in(data: bytes, found: FoundFile, options: Options, is_asked: bool = True) -> bool:
-    """Return whether a file names anything that the rules for it are about."""
-    return _names_framework(data, (configuration_for if is_asked else configuration_around)(found.path, options), options)
-
-
-def _names_framework(data: bytes, configuration: Configuration, options: Options) -> bool:
+def names_framework_in(data: bytes, configuration: Configuration, options: Options) -> bool:
     """Return whether a file names anything that rules are about; where rules are chosen, they are loaded, so that wrong names are said."""
     configured = configuration.select or configuration.ignore or configuration.per_file_ignores or configuration.rules
     given = options.select or options.extend_select or options.ignore or options.per_file_ignores
@@ -289,30 +280,17 @@ def fix_file(found: FoundFile, options: Options, unsafe: bool, within: Callable[
     """
     from mpslint.rewrite.apply import fix
 
-    data = read_bytes(found, options)
-    document, target, rules, is_asked = _prepared(found, data, options)
-    fixed = fix(document, target, rules, unsafe, is_asked, within)
-    refuse_unread(found, fixed.before, data, options)
-    return fixed
+    document, target, rules, is_asked = prepared_fix(found, options)
+    return unless_unread(found, fix(document, target, rules, unsafe, is_asked, within), options)
 
 
-def prepared_fix(found: FoundFile, options: Options) -> tuple[Document, Target, tuple[Rule, ...], Callable[[Finding], bool]]:
-    """Return what fixing a file takes: its Document, its Target, its rules, and whether a finding is asked for. Raises ReadError."""
-    return _prepared(found, read_bytes(found, options), options)
-
-
-def refuse_unread(found: FoundFile, checked: Checked, data: bytes, options: Options) -> None:
-    """Raise ReadError for a script that could not be parsed, where somebody wants to know."""
-    problem = syntax_problem(checked, found.is_named) if _is_worth_reading(found, data, options) else ""
-    if problem:
-        raise ReadError(problem)
-
-
-def _is_worth_reading(found: FoundFile, data: bytes, options: Options) -> bool:
-    """Return whether a file may hold something to say: it was named, or names what rules are about, or looks broken."""
+def unless_unread(found: FoundFile, fixed: Fixed, options: Options) -> Fixed:
+    """Return what fixing a file gave. Raises ReadError for a script that could not be parsed, where somebody wants to know."""
     configuration = configuration_for(options.stdin_filename or found.path, options)
-    broken = looks_broken(data, kind_of(found.path) is Kind.NOTEBOOK and not is_text_notebook(found.path, data))
-    return found.is_named or broken or _names_framework(data, configuration, options)
+    is_wanted = found.is_named or _may_matter(found, fixed.original, configuration, options)
+    if is_wanted and (problem := syntax_problem(fixed.before, found.is_named)):
+        raise ReadError(problem)
+    return fixed
 
 
 def syntax_problem(checked: Checked, is_named: bool = False) -> str:
@@ -336,15 +314,15 @@ def add_ignores_to(found: FoundFile, options: Options, reason: str, wanted: Call
     """Write comments that silence those of a file's findings that are wanted, in memory. Raises ReadError, FixError and UsageError."""
     from mpslint.rewrite.ignores import add_ignores
 
-    document, target, rules, is_asked = _prepared(found, read_bytes(found, options), options)
+    document, target, rules, is_asked = prepared_fix(found, options)
     return add_ignores(document, target, rules, reason, lambda finding: is_asked(finding) and wanted(finding))
 
 
-def _prepared(found: FoundFile, data: bytes, options: Options) -> tuple[Document, Target, tuple[Rule, ...], Callable[[Finding], bool]]:
-    """Return a file's Document, its Target, its rules, and whether a finding is severe enough to be asked for."""
+def prepared_fix(found: FoundFile, options: Options) -> tuple[Document, Target, tuple[Rule, ...], Callable[[Finding], bool]]:
+    """Return a file's Document, its Target, its rules, and whether a finding is severe enough to be asked for. Raises ReadError."""
     from mpslint.session.targeting import target_for
 
-    document = open_document(found, data, options)
+    document = open_document(found, read_bytes(found, options), options)
     configuration = configuration_for(document.path, options)
     target = replace(target_for(document, configuration, options.target, options.observed), largest_batch=options.largest_batch)
     threshold = options.severity or configuration.severity

@@ -12,6 +12,7 @@ from types import MappingProxyType
 
 from mpslint.core.finding import ReadError
 from mpslint.core.folders import names_in, remembered
+from mpslint.core.grouped import grouped
 from mpslint.core.outside import read_file, repository_of, tree_around
 from mpslint.program.unreached import read
 from mpslint.project.importers import notebooks_in
@@ -92,11 +93,8 @@ def pins_of_starters(folder: str) -> Mapping[str, tuple[Requirement, ...]]:
 
     A package that two notebooks ask for in other versions is left out: nobody can say which of them the reader runs.
     """
-    found: dict[str, list[tuple[Requirement, ...]]] = {}
-    for path in _notebooks_around(folder):
-        for script, pins in _started(path).items():
-            if os.path.dirname(script) == folder:
-                found.setdefault(os.path.basename(script), []).append(pins)
+    started = ((*os.path.split(script), pins) for path in _notebooks_around(folder) for script, pins in _started(path).items())
+    found = grouped((name, pins) for where, name, pins in started if where == folder)
     return MappingProxyType({name: _agreed(pins) for name, pins in found.items()})
 
 

@@ -10,14 +10,14 @@ from types import MappingProxyType
 
 from mpslint.config.sections import ENDINGS as SECTIONED
 from mpslint.core.finding import ReadError
-from mpslint.core.outside import read_file
+from mpslint.core.outside import LARGEST_FILE
 from mpslint.core.record import record
 from mpslint.program.unreached import read
 from mpslint.project.launch import Entry, is_unwritten
 from mpslint.project.resolve import checkouts_of, is_out_of
 from mpslint.project.run import Project, full_path
 from mpslint.session.graph import LARGEST_PROJECT_FILE, Graph
-from mpslint.session.session import Options, open_document
+from mpslint.session.session import Options, open_document, read_bytes
 from mpslint.session.view import shown_path
 from mpslint.source.document import Document, Kind
 from mpslint.source.files import STANDARD_INPUT, FoundFile
@@ -78,12 +78,16 @@ def _unlisted(options: Options, checkouts: Sequence[str], path: str) -> Document
 
     None for one that cannot be read, and for one that another file names by `..` or through a link out of all checkouts.
     """
-    found = FoundFile(path, is_named=False)
     if is_unwritten(path) or is_out_of(checkouts, path):
         return None
+    return document_of(FoundFile(path, is_named=False), options, LARGEST_PROJECT_FILE)
+
+
+def document_of(found: FoundFile, options: Options, most: int = LARGEST_FILE) -> Document | None:
+    """Return the Document of a file of at most so many bytes; None for one that cannot be read, and one of a kind that no run reads."""
     try:
-        data = read_file(path, LARGEST_PROJECT_FILE)
-        document = read(path, data, Kind.YAML) if path.endswith(SECTIONED) else open_document(found, data, options)
+        data = read_bytes(found, options, most)
+        document = read(found.path, data, Kind.YAML) if found.path.endswith(SECTIONED) else open_document(found, data, options)
     except ReadError:
         return None
     return document if document.kind in READ else None

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
+from mpslint.core.grouped import grouped
 from mpslint.core.record import record
 from mpslint.core.versions import Said, in_words
 from mpslint.source.document import Document, Place
@@ -148,20 +149,15 @@ def view(result: FileResult) -> FileView:
 def unjudged(checked: Checked) -> Iterator[tuple[Place, str]]:
     """Yield what of a file was not judged, as it is no Python or runs on another machine: the place that tells so, and why."""
     if checked.document.language:
-        yield (
-            Place(1, 1, physical_line=1, physical_column=1),
-            f"its language is {checked.document.language}, and mpslint reads Python notebooks only",
-        )
+        start = Place(1, 1, physical_line=1, physical_column=1)
+        yield start, f"its language is {checked.document.language}, and mpslint reads Python notebooks only"
     if checked.suite is not None and checked.suite.says:
         yield checked.document.place(checked.suite.span.start), checked.suite.says
 
 
 def said_once(findings: Iterable[ShownFinding]) -> list[tuple[ShownFinding, tuple[ShownFinding, ...]]]:
     """Return the findings of one file for people: the first of those that say the very same, and the others."""
-    groups: dict[tuple[str, ...], list[ShownFinding]] = {}
-    for finding in findings:
-        key = (finding.rule, finding.severity, finding.message, finding.safety)
-        groups.setdefault(key, []).append(finding)
+    groups = grouped(((one.rule, one.severity, one.message, one.safety), one) for one in findings)
     return [(first, tuple(others)) for first, *others in groups.values()]
 
 

@@ -12,8 +12,6 @@ from mpslint.core.knowledge import read_yaml, rules_folder
 from mpslint.core.record import record
 from mpslint.core.versions import Version, VersionRange
 
-_KEYS = {"exists", "raises", "use", "before", "drop", "note", "reason", "rewrite"}
-
 
 @record(frozen=True, slots=True, eq=False)
 class ArgumentFact:
@@ -65,20 +63,9 @@ def load_arguments() -> ArgumentFacts:
     for owner, arguments in data.items():
         found[owner] = {}
         for name, fact in arguments.items():
-            if unknown := set(fact) - _KEYS:
+            if unknown := fact.keys() - (ArgumentFact.__annotations__.keys() - {"owner", "name"}):
                 raise RuleError(f"{path}: {owner}: {name}: unknown key {sorted(unknown)[0]!r}")
-            found[owner][name] = ArgumentFact(
-                owner,
-                name,
-                VersionRange.parse(fact["exists"]),
-                fact.get("raises", "TypeError"),
-                fact.get("use", ""),
-                fact.get("before", ""),
-                fact.get("drop", False),
-                fact.get("note", ""),
-                fact.get("rewrite", {}),
-                fact.get("reason", ""),
-            )
+            found[owner][name] = ArgumentFact(owner, name, **{**fact, "exists": VersionRange.parse(fact["exists"])})
     return ArgumentFacts(found, families)
 
 

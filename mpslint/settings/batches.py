@@ -9,12 +9,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from mpslint.core.knowledge import platform_data
-from mpslint.core.versions import VersionRange
 from mpslint.facts.facts import Facts
 from mpslint.facts.values import Call, Instance, Items, Known, Value
-from mpslint.program.walk import walk
+from mpslint.program.walk import called_name, walk
 from mpslint.settings.roles import RoleKind
-from mpslint.settings.setting import Setting
+from mpslint.settings.setting import Setting, inferred
 
 if TYPE_CHECKING:
     from mpslint.settings.plan import Matched
@@ -28,11 +27,6 @@ OWN_ROLES = {
 """Calls with which a program makes its batches itself, and what stands where one does: two sizes, rows cut out of a long text."""
 OWN_SETTINGS = ("batch.train", "length.bound", "length.reached")
 """What such batches say."""
-
-
-def attending() -> str:
-    """Return the pattern of the names of models with attention."""
-    return str(platform_data("batches")["attends"])
 
 
 def of_loader(part: Matched) -> Iterator[Setting]:
@@ -54,13 +48,10 @@ def given_loaders(
     method, place, *names = kind.given_loaders
     for call in facts.calls:
         if call.method == method and call.receiver is run.call.result:
-            arguments = [
-                *call.arguments[int(place) : int(place) + 1],
-                *(call.keywords[str(name)] for name in names if name in call.keywords),
-            ]
+            named = (call.keywords[str(name)] for name in names if name in call.keywords)
+            arguments = (*call.arguments[int(place) : int(place) + 1], *named)
             found = [by_result[id(one.value)] for one in arguments if id(one.value) in by_result]
-            loaders = [part for part in found if part.pattern.role == "loader"]
-            if loaders:
+            if loaders := [part for part in found if part.pattern.role == "loader"]:
                 return loaders
     made = [part for part in matched if part.pattern.role == "loader" and _is_in(part.call, kind.makes_loaders)]
     sizes = {setting.constant if setting.is_known else None for part in made for setting in of_loader(part)}
@@ -85,19 +76,15 @@ def of_program(facts: Facts, matched: Sequence[Matched]) -> tuple[Setting, ...]:
     for call, shape in shapes:
         twins = [other for other, same in shapes if other.node is not call.node and same == shape and _home(other) is _home(call)]
         if twins and id(call.result) in given and shape[1] >= SHORTEST:
-            return tuple(_said(name, size, call) for name, size in zip(OWN_SETTINGS, (*shape, shape[1]), strict=True))
+            sizes = zip(OWN_SETTINGS, (*shape, shape[1]), strict=True)
+            return tuple(inferred(name, size, call, call.method or call.name) for name, size in sizes)
     return ()
 
 
 def _attends(facts: Facts) -> bool:
     """Return whether the program makes something that is named like a model with attention."""
-    names = re.compile(attending(), re.IGNORECASE)
-    written = (call.node.func for call in facts.calls)
-    return any(
-        names.search(one.attr if isinstance(one, ast.Attribute) else one.id)
-        for one in written
-        if isinstance(one, (ast.Attribute, ast.Name))
-    )
+    names = re.compile(platform_data("batches")["attends"], re.IGNORECASE)
+    return any(names.search(called_name(call.node)) for call in facts.calls)
 
 
 def _shape(call: Call, facts: Facts, shaping: Sequence[Matched]) -> tuple[int, int] | None:
@@ -147,9 +134,3 @@ def _number(value: Value) -> int:
 def _home(call: Call) -> ast.AST | None:
     """Return the function that a call stands in."""
     return call.context.functions[-1] if call.context.functions else None
-
-
-def _said(name: str, value: int, call: Call) -> Setting:
-    return Setting(
-        name, Known(value), "derived", call.method or call.name, None, call=call, context=call.context, default_versions=VersionRange()
-    )

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 from mpslint.core.checkpoints import configuration_of, parameters_of
 from mpslint.core.knowledge import platform_data
-from mpslint.core.versions import VersionRange
 from mpslint.facts.values import UNKNOWN, Call, Class, Instance, Known, Value, alternatives_of
 from mpslint.settings.families import ModelFamily, load_families
 from mpslint.settings.plan import TrainingPlan
 from mpslint.settings.roles import roles_that
-from mpslint.settings.setting import Setting
+from mpslint.settings.setting import Setting, inferred
 from mpslint.settings.sliced import cut_by_hand
 from mpslint.settings.stacked import loads_itself, stacking_call
 
@@ -28,8 +27,7 @@ ELSEWHERE = ("config", "shell")
 HALF = ("float16", "bfloat16")
 
 
-def derived_settings(plan: TrainingPlan) -> Iterator[Setting]:
-    """Yield what follows from the settings of one run."""
+def _derived(plan: TrainingPlan) -> Iterator[Setting]:
     family = family_of(plan)
     for found in (_head(plan), _limit(plan, family), _dropout(plan, family), _bound(plan, family), _reached(plan, family)):
         if found is not None:
@@ -48,7 +46,7 @@ def _sizes(plan: TrainingPlan) -> Iterator[Setting]:
         millions = parameters_of(str(name.constant)) if name.is_known else None
         if millions is not None:
             yield dataclasses.replace(name, name="model.parameters", value=Known(millions))
-        is_unsaid = _role(name) == "model" and name.is_known and not plan.settings.get("model.bits")
+        is_unsaid = name.role == "model" and name.is_known and not plan.settings.get("model.bits")
         if is_unsaid and (bits := load_families().bits_of(str(name.constant))) is not None:
             yield dataclasses.replace(name, name="model.bits", value=Known(bits))
 
@@ -70,7 +68,7 @@ def _embedding(plan: TrainingPlan) -> Iterator[Setting]:
     if size:
         facts = {"rows": rows, "width": width, "bytes": each, "mib": round(size / 2**20), "gib": round(100 * size / 2**30, 1)}
         for key, value in facts.items():
-            yield _inferred(f"embedding.{key}", value, name.call, str(name.constant))
+            yield inferred(f"embedding.{key}", value, name.call, str(name.constant))
 
 
 def family_of(plan: TrainingPlan) -> ModelFamily | None:
@@ -82,23 +80,17 @@ def family_of(plan: TrainingPlan) -> ModelFamily | None:
     return own or next(filter(None, made_by), None) or of_tokenizer
 
 
-def _inferred(name: str, value: Any, call: Call | None, spelling: str) -> Setting:
-    """Return a setting that nobody wrote."""
-    context = call.context if call is not None else None
-    return Setting(name, Known(value), "derived", spelling, None, call=call, context=context, default_versions=VersionRange())
-
-
 def _head(plan: TrainingPlan) -> Setting | None:
     """Return what the model puts out, by its class; None for a model inside a class of the program, which puts out something of its own."""
-    trainer = next(iter(plan.calls.get("trainer", ())), None)
+    trainer = plan.trainer
     if trainer is not None and (trainer.arguments or "model" in trainer.keywords):
         given = trainer.keywords.get("model") or trainer.arguments[0]
-        if any(_is_own(value) for value in alternatives_of(given.value)):
+        if any(map(_is_own, alternatives_of(given.value))):
             return None
     for call in reversed(plan.calls.get("model", ())):
         head = load_families().head_of(_class_names(call))
         if head is not None:
-            return _inferred("model.head", head, call, call.name)
+            return inferred("model.head", head, call, call.name)
     return None
 
 
@@ -127,11 +119,11 @@ def _limit(plan: TrainingPlan, family: ModelFamily | None) -> Setting | None:
             if name in made.keywords:
                 value = made.keywords[name].value
                 is_number = isinstance(value, Known) and isinstance(value.value, int)
-                return dataclasses.replace(_inferred("length.limit", None, made, name), value=value) if is_number else None
+                return dataclasses.replace(inferred("length.limit", None, made, name), value=value) if is_number else None
     if family is None or family.length is None:
         return None
     call = next(iter(plan.calls.get("model", ())), None)
-    return _inferred("length.limit", family.length, call, family.name)
+    return inferred("length.limit", family.length, call, family.name)
 
 
 def _dropout(plan: TrainingPlan, family: ModelFamily | None) -> Setting | None:
@@ -150,7 +142,7 @@ def _dropout(plan: TrainingPlan, family: ModelFamily | None) -> Setting | None:
     if not numbers or (len(numbers) < len(rates) and not max(numbers.values())):
         return None
     name = max(numbers, key=lambda name: numbers[name])
-    return _inferred("model.active_dropout", numbers[name], call, name)
+    return inferred("model.active_dropout", numbers[name], call, name)
 
 
 def _dropout_names(setting: Setting) -> list[str]:
@@ -162,9 +154,7 @@ def _dropout_names(setting: Setting) -> list[str]:
 def _bound(plan: TrainingPlan, family: ModelFamily | None) -> Setting | None:
     """Return the longest sequence that a batch can hold: the length that the text is cut or padded to, else the model's own."""
     sources = plan.settings.get("length.source", ())
-    is_said = any(
-        setting.is_written and _role(setting) in roles_that("cuts") for setting in sources
-    )  # None included, which takes the default away
+    is_said = any(one.is_written and one.role in roles_that("cuts") for one in sources)  # None included, which takes the default away
     counting = [setting for setting in sources if setting.is_written or not is_said]
     cut = [s for s in counting if s.is_known and isinstance(s.constant, int) and _cuts(plan, s)]
     if cut:
@@ -180,14 +170,14 @@ def _bound(plan: TrainingPlan, family: ModelFamily | None) -> Setting | None:
         if family is not None and family.length is not None:
             return dataclasses.replace(setting, name="length.bound", value=Known(family.length), origin=None)
     by_hand = cut_by_hand(plan.calls.get("map", ()))
-    return None if by_hand is None else _inferred("length.bound", by_hand[1], by_hand[0], "map")
+    return None if by_hand is None else inferred("length.bound", by_hand[1], by_hand[0], "map")
 
 
 def _cuts(plan: TrainingPlan, setting: Setting) -> bool:
     """Return whether samples are cut to a length: of arguments, or of a tokenizer that truncates; of a file or flag, if written there."""
     if setting.style in ELSEWHERE:
         return setting.is_written
-    return _role(setting) in roles_that("cuts") or _is_cut(plan, setting.call)
+    return setting.role in roles_that("cuts") or _is_cut(plan, setting.call)
 
 
 def _reached(plan: TrainingPlan, family: ModelFamily | None) -> Setting | None:
@@ -208,19 +198,13 @@ def _padding_limits(plan: TrainingPlan, family: ModelFamily | None) -> Iterator[
         lengths = (*plan.settings.get("length.source", ()), *plan.settings.get("padding.length", ()))
         given = any(other.call is setting.call and not (other.is_known and other.constant is None) for other in lengths)
         is_open = setting.call is None or setting.call.is_open
-        if (
-            _role(setting) in ("tokenizer", "collator")
-            and setting.is_known
-            and setting.constant == "max_length"
-            and not given
-            and not is_open
-        ):
+        if setting.role in ("tokenizer", "collator") and setting.constants == ("max_length",) and not (given or is_open):
             yield dataclasses.replace(setting, name="padding.limit", value=limit)
 
 
 def _is_padded(plan: TrainingPlan) -> bool:
     """Return whether the tokenizer pads every sample to one length."""
-    return any(_role(s) == "tokenizer" and s.is_known and s.constant == "max_length" for s in plan.settings.get("padding.strategy", ()))
+    return any(s.role == "tokenizer" and s.is_known and s.constant == "max_length" for s in plan.settings.get("padding.strategy", ()))
 
 
 def _is_cut(plan: TrainingPlan, call: Call | None) -> bool:
@@ -236,11 +220,11 @@ def _shapes(plan: TrainingPlan, family: ModelFamily | None) -> Iterator[Setting]
     padded = _is_padded(plan)
     bound = _bound(plan, family)
     if (stacking := stacking_call(plan)) is not None:
-        yield _inferred("padding.shapes", FIXED, stacking, stacking.name)
+        yield inferred("padding.shapes", FIXED, stacking, stacking.name)
         return
     deciding = ("collator",) if "collator" in plan.calls or plan.constant("padding.collator") else ("arguments",)
     for setting in plan.settings.get("padding.strategy", ()):
-        if _role(setting) in deciding:
+        if setting.role in deciding:
             word = FIXED if padded else _shape_of(setting, _multiple_of(plan, setting), bound)
             yield dataclasses.replace(setting, name="padding.shapes", value=Known(word) if word else UNKNOWN)
     given = plan.get("padding.collator")
@@ -248,10 +232,6 @@ def _shapes(plan: TrainingPlan, family: ModelFamily | None) -> Iterator[Setting]
         if "collator" in plan.calls or loads_itself(given.call):
             return
         yield dataclasses.replace(given, name="padding.shapes", value=Known(FIXED if padded else VARYING))
-
-
-def _role(setting: Setting) -> str:
-    return setting.pattern.role if setting.pattern is not None else ""
 
 
 def _multiple_of(plan: TrainingPlan, setting: Setting) -> Any:
@@ -273,9 +253,9 @@ def _shape_of(setting: Setting, multiple: Any, bound: Setting | None) -> str:
     return BOUNDED if is_bounded else VARYING
 
 
-def with_derived(settings: Mapping[str, tuple[Setting, ...]], derived: Iterator[Setting]) -> dict[str, tuple[Setting, ...]]:
-    """Return settings together with what follows from them."""
-    merged = dict(settings)
-    for setting in derived:
+def with_derived(plan: TrainingPlan) -> TrainingPlan:
+    """Return a run with what follows from its settings."""
+    merged = dict(plan.settings)
+    for setting in _derived(plan):
         merged[setting.name] = (*merged.get(setting.name, ()), setting)
-    return merged
+    return dataclasses.replace(plan, settings=merged)

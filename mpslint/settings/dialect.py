@@ -5,10 +5,11 @@ from __future__ import annotations
 import fnmatch
 import functools
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import Any
 
+from mpslint.core.grouped import grouped
 from mpslint.core.record import record
 from mpslint.core.versions import Version, VersionRange
 
@@ -37,7 +38,7 @@ class Globs:
         if not any(all(piece in name for piece in pieces) for pieces in self.pieces):
             return False
         if not self.compiled:
-            self.compiled.append(_any_of(self.globs))
+            self.compiled.append(re.compile("|".join(f"(?:{fnmatch.translate(glob)})" for glob in self.globs)))
         return self.compiled[0].fullmatch(name) is not None
 
     def may_end(self, last: str) -> bool:
@@ -91,12 +92,13 @@ class Table:
         return frozenset(name.partition(".")[0] for name in self.arguments if "." in name)
 
     @functools.cached_property
+    def settings(self) -> Sequence[str]:
+        """The settings that its arguments say, then those that have a default only."""
+        return tuple(dict.fromkeys((*self._by_setting, *self.defaults)))
+
+    @functools.cached_property
     def _by_setting(self) -> Mapping[str, Sequence[tuple[str, Spelling]]]:
-        found: dict[str, list[tuple[str, Spelling]]] = {}
-        for name, spellings in self.arguments.items():
-            for spelling in spellings:
-                found.setdefault(spelling.setting, []).append((name, spelling))
-        return found
+        return grouped((one.setting, (name, one)) for name, spellings in self.arguments.items() for one in spellings)
 
 
 @record(frozen=True, slots=True, eq=False)
@@ -221,12 +223,7 @@ class Dialects:
 
     @functools.cached_property
     def _exact(self) -> dict[str, list[CallPattern]]:
-        found: dict[str, list[CallPattern]] = {}
-        for pattern in self._patterns:
-            for name in pattern.names:
-                if "*" not in name:
-                    found.setdefault(name, []).append(pattern)
-        return found
+        return grouped((name, pattern) for pattern in self._patterns for name in pattern.names if "*" not in name)
 
     @functools.cached_property
     def _patterns(self) -> list[CallPattern]:
@@ -243,11 +240,7 @@ class Dialects:
 
     @functools.cached_property
     def _methods(self) -> dict[str, list[CallPattern]]:
-        found: dict[str, list[CallPattern]] = {}
-        for pattern in self._patterns:
-            for method in pattern.methods:
-                found.setdefault(method, []).append(pattern)
-        return found
+        return grouped((method, pattern) for pattern in self._patterns for method in pattern.methods)
 
     @functools.cached_property
     def _written(self) -> list[tuple[Globs, CallPattern]]:
@@ -275,14 +268,10 @@ class Dialects:
         found = [*self._exact.get(name, ()), *patterns]
         return tuple(p for p in found if not any(fnmatch.fnmatchcase(name, glob) for glob in p.not_names))
 
-    def of_method(self, name: str) -> list[CallPattern]:
-        """Return the patterns for a method of this name."""
-        return self._methods.get(name, [])
-
     @functools.lru_cache(maxsize=4096)  # noqa: B019  (there is one Dialects per process)
     def candidates(self, names: tuple[str, ...], method: str) -> tuple[CallPattern, ...]:
         """Return the patterns for a call that goes by some qualified names, or is a method of this name (`""` for none)."""
-        return tuple(pattern for found in (*map(self.of_name, names), self.of_method(method) if method else ()) for pattern in found)
+        return tuple(pattern for found in (*map(self.of_name, names), self._methods.get(method, ())) for pattern in found)
 
     @functools.lru_cache(maxsize=4096)  # noqa: B019  (there is one Dialects per process)
     def may_be_written(self, last: str) -> bool:
@@ -301,7 +290,3 @@ class Dialects:
             return 2
         made = (f"{name}.from_pretrained", f"{name}.from_pretrained.__call__")
         return int(any(globs.fit(one) for globs, _ in self._globs for one in made))
-
-
-def _any_of(globs: Iterable[str]) -> re.Pattern[str]:
-    return re.compile("|".join(f"(?:{fnmatch.translate(glob)})" for glob in globs))

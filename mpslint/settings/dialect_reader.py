@@ -30,7 +30,6 @@ READERS = ("plain", "word", "words", "kind", "device", "devices", "dtype", "gpu"
 `ddpstrategy`); as a device, a dtype or a number; as the number of devices that there must be (`[6]` is 7), or of the rows of a data set;
 whether it is there."""
 _CALL_KEYS = {*CallPattern.__annotations__} - {"dialect"}
-_SPELLING_KEYS = {"setting", "reads", "values", "when"}
 
 
 def read_dialect(path: Path) -> Dialect:
@@ -46,7 +45,9 @@ def read_dialect(path: Path) -> Dialect:
     environment = {name: _read_spelling(path, spelling) for name, spelling in (data.get("environment") or {}).items()}
     commands = tuple(_read_command(path, data["dialect"], command, tables) for command in data.get("commands") or ())
     configs = tuple(_read_config(path, data["dialect"], config, tables) for config in data.get("configs") or ())
-    nodes = tuple(_read_node(path, node) for node in data.get("nodes") or ())
+    for node in data.get("nodes") or ():
+        _only(path, node, {*NodePattern.__annotations__})
+    nodes = tuple(NodePattern(**node) for node in data.get("nodes") or ())
     return Dialect(data["dialect"], tuple(data["roots"]), calls, tuple(attributes), environment, tables, commands, configs, nodes)
 
 
@@ -69,8 +70,8 @@ def _read_command(path: Path, dialect: str, data: Mapping[str, Any], tables: Map
     own = {"programs", "has", "lacks", "names", "where_absent"}
     _only(path, data, own | {"role", "table", "sets"})
     call = _read_call(path, dialect, {key: value for key, value in data.items() if key not in own}, tables)
-    read: dict[str, Any] = {"has": (), **given_fields(CommandPattern, data), "programs": Globs(tuple(data["programs"])), "call": call}
-    return CommandPattern(**read)
+    programs = Globs(tuple(data["programs"]))
+    return CommandPattern(**{"has": (), **given_fields(CommandPattern, data), "programs": programs, "call": call})
 
 
 def _read_config(path: Path, dialect: str, data: Mapping[str, Any], tables: Mapping[str, Table]) -> ConfigPattern:
@@ -83,11 +84,6 @@ def _read_config(path: Path, dialect: str, data: Mapping[str, Any], tables: Mapp
     return ConfigPattern(**{"needs": (), **given_fields(ConfigPattern, data), "call": call, "only": only, "has_defaults": has_defaults})
 
 
-def _read_node(path: Path, data: Mapping[str, Any]) -> NodePattern:
-    _only(path, data, {"name", "arguments"})
-    return NodePattern(data["name"], data.get("arguments", ""))
-
-
 def _only(path: Path, data: Mapping[str, Any], allowed: set[str]) -> None:
     unknown = sorted(set(data) - allowed)
     if unknown:
@@ -97,43 +93,43 @@ def _only(path: Path, data: Mapping[str, Any], allowed: set[str]) -> None:
 
 def _read_table(path: Path, name: str, data: Mapping[str, Any], tables: Mapping[str, Table]) -> Table:
     _only(path, data, {"extends", "arguments", "mappings", "positional", "defaults", "seldom"})
-    base = _find_table(path, data["extends"], tables) if "extends" in data else None
-    if "extends" in data and base is None:
+    base = _find_table(path, data["extends"], tables) if "extends" in data else Table({}, (), {})
+    if base is None:
         raise RuleError(f"{path}: table {name!r} extends {data['extends']!r}, which is not above it")
-    arguments = {key: _read_spellings(path, value) for key, value in (data.get("arguments") or {}).items()}
+    arguments = {
+        key: tuple(_read_spelling(path, one) for one in (value if isinstance(value, list) else [value]))
+        for key, value in (data.get("arguments") or {}).items()
+    }
     for argument, other in (data.get("mappings") or {}).items():
         held = _find_table(path, other, tables)
         if held is None:
             raise RuleError(f"{path}: table {name!r}: the mapping {argument!r} holds arguments of {other!r}, which is not above it")
         arguments.update({f"{argument}.{key}": value for key, value in held.arguments.items() if key not in held.positional})
     defaults = {key: _read_defaults(path, key, value) for key, value in (data.get("defaults") or {}).items()}
-    if base is None:
-        base = Table({}, (), {})
     seldom = frozenset(data.get("seldom", base.seldom))
-    if unknown := sorted(seldom - load_vocabulary().keys()):
-        raise RuleError(f"{path}: seldom: unknown setting {unknown[0]!r}{closest(unknown[0], load_vocabulary())}")
+    for setting in sorted(seldom):
+        _check_setting(setting, f"{path}: seldom: unknown setting")
     positional = tuple(data.get("positional", base.positional))
     return Table({**base.arguments, **arguments}, positional, {**base.defaults, **defaults}, seldom)
 
 
-def _read_spellings(path: Path, data: Any) -> tuple[Spelling, ...]:
-    return tuple(_read_spelling(path, one) for one in (data if isinstance(data, list) else [data]))
+def _check_setting(name: str, problem: str) -> None:
+    if name not in load_vocabulary():
+        raise RuleError(f"{problem} {name!r}{closest(name, load_vocabulary())}")
 
 
 def _read_spelling(path: Path, data: Any) -> Spelling:
     if isinstance(data, str):
         data = {"setting": data}
-    _only(path, data, _SPELLING_KEYS)
-    if data["setting"] not in load_vocabulary():
-        raise RuleError(f"{path}: unknown setting {data['setting']!r}{closest(data['setting'], load_vocabulary())}")
+    _only(path, data, {*Spelling.__annotations__})
+    _check_setting(data["setting"], f"{path}: unknown setting")
     if data.get("reads", "plain") not in READERS:
         raise RuleError(f"{path}: {data['setting']}: unknown reader {data['reads']!r}; known: {', '.join(READERS)}")
-    return Spelling(data["setting"], data.get("reads", "plain"), data.get("values"), data.get("when", ""))
+    return Spelling(**data)
 
 
 def _read_defaults(path: Path, setting: str, data: Any) -> tuple[Default, ...]:
-    if setting not in load_vocabulary():
-        raise RuleError(f"{path}: default of an unknown setting {setting!r}{closest(setting, load_vocabulary())}")
+    _check_setting(setting, f"{path}: default of an unknown setting")
     rows = data if isinstance(data, list) else [{"value": data}]
     return tuple(Default(row["value"], VersionRange.parse(row.get("versions", ""))) for row in rows)
 
@@ -144,12 +140,6 @@ def _read_call(path: Path, dialect: str, data: Mapping[str, Any], tables: Mappin
     if table is None:
         raise RuleError(f"{path}: unknown table {data['table']!r}")
     for setting in (*data.get("sets", {}), *filter(None, [data.get("named"), data.get("rests_on")])):
-        if setting not in load_vocabulary():
-            raise RuleError(f"{path}: {data['role']}: unknown setting {setting!r}{closest(setting, load_vocabulary())}")
-    read: dict[str, Any] = {
-        **given_fields(CallPattern, data),
-        "dialect": dialect,
-        "role": check_role(data["role"], str(path)),
-        "table": table,
-    }
-    return CallPattern(**read)
+        _check_setting(setting, f"{path}: {data['role']}: unknown setting")
+    role = check_role(data["role"], str(path))
+    return CallPattern(**{**given_fields(CallPattern, data), "dialect": dialect, "role": role, "table": table})

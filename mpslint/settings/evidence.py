@@ -6,11 +6,13 @@ import ast
 import bisect
 import dataclasses
 import functools
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from mpslint.core.finding import Span
+from mpslint.core.grouped import grouped
 from mpslint.core.knowledge import platform_data
 from mpslint.core.record import record
 from mpslint.core.versions import VersionRange
@@ -30,6 +32,9 @@ from mpslint.settings.roles import roles_that
 from mpslint.settings.setting import Setting
 from mpslint.source.document import Document, Kind, Part, Unread
 from mpslint.target.target import Target
+
+Rest = ParamSpec("Rest")
+Found = TypeVar("Found")
 
 
 @record(frozen=True, eq=False)
@@ -147,29 +152,18 @@ class Evidence:
     @functools.cached_property
     def calls_of_name(self) -> dict[str, list[Call]]:
         """The calls by each qualified name they go by."""
-        found: dict[str, list[Call]] = {}
-        for call in self.facts.calls:
-            for name in call.names:
-                found.setdefault(name, []).append(call)
-        return found
+        return grouped((name, call) for call in self.facts.calls for name in call.names)
 
     @functools.cached_property
     def calls_of_method(self) -> dict[str, list[Call]]:
         """The calls by the method they call."""
-        found: dict[str, list[Call]] = {}
-        for call in self.facts.calls:
-            if call.method:
-                found.setdefault(call.method, []).append(call)
-        return found
+        return grouped((call.method, call) for call in self.facts.calls if call.method)
 
     @functools.cached_property
     def settings_of_call(self) -> dict[int, list[Setting]]:
         """What each call says about the training runs, by its id."""
-        found: dict[int, list[Setting]] = {}
-        for setting in (s for plan in self.plans for settings in plan.settings.values() for s in settings):
-            if setting.call is not None:
-                found.setdefault(id(setting.call), []).append(setting)
-        return found
+        settings = (setting for plan in self.plans for said in plan.settings.values() for setting in said)
+        return grouped((id(setting.call), setting) for setting in settings if setting.call is not None)
 
     @functools.cached_property
     def memo(self) -> dict[Any, Any]:
@@ -266,19 +260,27 @@ class Evidence:
         """How often each name, attribute or string key is read in the program."""
         if self.whole is not None:
             return self.whole.reads
-        found: dict[str, int] = {}
-        for statement in self.parsed.body:
-            for node in walk(statement):
-                name = None
-                if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
-                    name = node.id
-                elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
-                    name = node.attr
-                elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-                    name = node.value
-                if name is not None:
-                    found[name] = found.get(name, 0) + 1
+        found: Counter[str] = Counter()
+        for node in walk(*self.parsed.body):
+            if isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Load):
+                found[node.id if isinstance(node, ast.Name) else node.attr] += 1
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+                found[node.value] += 1
         return found
+
+
+def once(work: Callable[Concatenate[Evidence, Rest], Found]) -> Callable[Concatenate[Evidence, Rest], Found]:
+    """Return a function of a program's evidence that works once for each program, and for each of its other arguments."""
+
+    @functools.wraps(work)
+    def known(evidence: Evidence, /, *rest: Rest.args, **named: Rest.kwargs) -> Found:
+        key = work, rest, tuple(named.items())
+        if key not in evidence.memo:
+            evidence.memo[key] = work(evidence, *rest, **named)
+        found: Found = evidence.memo[key]
+        return found
+
+    return known
 
 
 def span_of(document: Document, node: ast.AST) -> Span:
@@ -293,11 +295,7 @@ def _given_variable(name: str, flag: Flag) -> EnvironmentWrite:
     return EnvironmentWrite(name, flag.value, flag.span.start, flag.span.end, at.start, at.end, style="shell", imports_before=0)
 
 
-def gather_run(
-    run: Run,
-    target: Target,
-    instead: Mapping[int, object] = MappingProxyType({}),
-) -> Evidence:
+def gather_run(run: Run, target: Target, instead: Mapping[int, object] = MappingProxyType({})) -> Evidence:
     """Return the evidence of a run: its script, walked through the modules of the project that it imports. Never raises on any text.
 
     `instead` are values that count for those of constants, by the id of their node. Tensors are followed where that is asked for.
@@ -344,14 +342,7 @@ def gather_evidence(
     parsed = parsed or (parse_program(document, text) if text else Parsed([]))
     dialects = load_dialects()
     known = dialects.roots, dialects.how_known
-    facts = evaluate_program(
-        document,
-        parsed.body,
-        target.versions,
-        *known,
-        has_premises=has_premises,
-        instead=instead,
-    )
+    facts = evaluate_program(document, parsed.body, target.versions, *known, has_premises=has_premises, instead=instead)
     if text is document.python:
         _add_shell_facts(document, facts)
         if document.kind in (Kind.YAML, Kind.JSON):
@@ -366,15 +357,12 @@ def _add_shell_facts(document: Document, facts: Facts) -> None:
         return
     from mpslint.config.dockerfile import read_dockerfile
     from mpslint.config.makefile import read_makefile
-    from mpslint.config.shell import read_dotenv, read_shell, read_snippets
+    from mpslint.config.shell import ShellFacts, read_dotenv, read_shell, read_snippets
     from mpslint.settings.interpolated import variables_at
 
-    if document.kind is Kind.SHELL:
-        found = read_shell(document.text)
-    elif document.kind is Kind.MAKEFILE:
-        found = read_makefile(document.text)
-    elif document.kind is Kind.ENV:
-        found = read_dotenv(document.text)
+    readers: dict[Kind, Callable[[str], ShellFacts]] = {Kind.SHELL: read_shell, Kind.MAKEFILE: read_makefile, Kind.ENV: read_dotenv}
+    if document.kind in readers:
+        found = readers[document.kind](document.text)
     elif document.kind is Kind.DOCKERFILE:
         facts.environment += read_dockerfile(document.text)
         return

@@ -83,16 +83,9 @@ def load_families() -> Families:
             raise RuleError(f"{path}: {row.get('family')}: unknown key {sorted(unknown)[0]!r}")
         length = row.get("length")
         padded = row.get("tokenizer", length)
-        families.append(
-            ModelFamily(
-                row["family"],
-                row["names"],
-                tuple(row.get("classes", ())),
-                length,
-                None if padded == NO_LIMIT else padded,
-                row.get("dropout", {}),
-            )
-        )
+        limit = None if padded == NO_LIMIT else padded
+        known = tuple(row.get("classes", ())), length, limit, row.get("dropout", {})
+        families.append(ModelFamily(row["family"], row["names"], *known))
     heads = []
     for row in data["heads"]:
         if unknown := set(row) - _HEAD_KEYS:

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import ast
-import dataclasses
 import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING
 
 from mpslint.core.finding import Span
+from mpslint.core.grouped import grouped
 from mpslint.core.record import record
 from mpslint.core.versions import Version
 from mpslint.facts.facts import Facts
 from mpslint.facts.values import Call, Instance, Items, Value, alternatives_of
+from mpslint.program.walk import called_name
 from mpslint.settings.batches import given_loaders, of_loader, of_program
-from mpslint.settings.derived import derived_settings, with_derived
+from mpslint.settings.derived import with_derived
 from mpslint.settings.dialect import Dialects
 from mpslint.settings.dialects import load_dialects
 from mpslint.settings.plan import FilePlans, Matched, TrainingPlan, without_training
@@ -71,7 +72,7 @@ class _Gatherer:
                 yield self._of_run(m)
         for m in self.matched:
             if m.pattern.role == "arguments" and id(m) not in self.used:
-                yield self._plan("arguments", [*self._shared, m], _called(m.call), m.call.node)
+                yield self._plan("arguments", [*self._shared, m], called_name(m.call.node) or m.call.name, m.call.node)
         yield from self._of_loops()
         yield from self._of_commands()
         yield from self._of_configs()
@@ -89,9 +90,8 @@ class _Gatherer:
             parts = tuple(parts_of_command(command, self.translator.dialects))
             if parts:
                 said = [setting for part in parts for setting in command_settings(part)]
-                title = " ".join(command.words[:3])
-                plan = TrainingPlan("command", title, command.span, _by_name((*self.loose, *said)), commands=parts)
-                yield dataclasses.replace(plan, settings=with_derived(plan.settings, derived_settings(plan)))
+                settings = _by_name((*self.loose, *said))
+                yield with_derived(TrainingPlan("command", " ".join(command.words[:3]), command.span, settings, commands=parts))
 
     def _of_configs(self) -> Iterator[TrainingPlan]:
         """Yield a plan for each mapping of a configuration file that some dialect knows."""
@@ -102,18 +102,13 @@ class _Gatherer:
         for mapping in self.facts.configs:
             for parts in _runs_of(parts_of(mapping, self.translator.dialects)):
                 said = [setting for part in parts for setting in config_settings(part, self.translator.versions, self.translator.dialects)]
-                title, place = parts[0].pattern.title, parts[0].place
-                plan = TrainingPlan("config", title, place, _by_name((*self.loose, *said)), configs=tuple(parts))
-                yield dataclasses.replace(plan, settings=with_derived(plan.settings, derived_settings(plan)))
+                settings = _by_name((*self.loose, *said))
+                yield with_derived(TrainingPlan("config", parts[0].pattern.title, parts[0].place, settings, configs=tuple(parts)))
 
     @functools.cached_property
     def _shared(self) -> list[Matched]:
         shared = roles_that("shared")
         return [m for m in self.matched if m.pattern.role in shared and id(m) not in self._generated]
-
-    @functools.cached_property
-    def _collators(self) -> list[Matched]:
-        return [m for m in self.matched if m.pattern.role == "collator"]
 
     @functools.cached_property
     def _generated(self) -> frozenset[int]:
@@ -147,7 +142,7 @@ class _Gatherer:
         parts = [part for argument in given.values() for part in behind(argument.value, self.by_result) if part is not run]
         roles = {part.pattern.role for part in parts}
         self.used.update(id(part) for part in (*parts, run))
-        collators = self._collators
+        collators = [m for m in self.matched if m.pattern.role == "collator"]
         if "collator" not in roles and "data_collator" in given and len(collators) == 1:
             parts += collators
         taken = {role for role in roles_that("own") if role in roles}
@@ -155,7 +150,8 @@ class _Gatherer:
         others = [m for m in self._shared if m not in parts and m.pattern.role not in taken and id(m) not in apart]
         loaders = given_loaders(run, load_roles()[run.pattern.role], self.facts, self.matched, self.by_result)
         batches = [setting for part in loaders for setting in of_loader(part)]
-        plan = self._plan(load_roles()[run.pattern.role].run, [*others, *parts, run], _called(run.call), run.call.node, batches)
+        title = called_name(run.call.node) or run.call.name
+        plan = self._plan(load_roles()[run.pattern.role].run, [*others, *parts, run], title, run.call.node, batches)
         return without_training(plan, run.call) if only_evaluates(run, self.facts) else plan
 
     def _of_loops(self) -> Iterator[TrainingPlan]:
@@ -166,16 +162,11 @@ class _Gatherer:
             if call.method != "backward" or not loops or id(loops[0]) in seen or len(seen) >= MOST_LOOPS:
                 continue
             seen.add(id(loops[0]))
-            parts = [
-                m for m in self.matched if m.pattern.role in roles_that("shared") | roles_that("in_loop") and id(m) not in self._generated
-            ]
-            batches = [
-                setting
-                for loop, iterated, _ in self.facts.loops
-                if loop in loops
-                for part in _loaders_behind(iterated, self.by_result)
-                for setting in of_loader(part)
-            ]
+            roles = roles_that("shared") | roles_that("in_loop")
+            parts = [m for m in self.matched if m.pattern.role in roles and id(m) not in self._generated]
+            iterated = (value for loop, value, _ in self.facts.loops if loop in loops)
+            loaders = (part for value in iterated for part in _loaders_behind(value, self.by_result))
+            batches = [setting for part in loaders for setting in of_loader(part)]
             yield self._plan("loop", parts, "training loop", loops[0], batches or self._own_batches)
 
     @functools.cached_property
@@ -183,30 +174,21 @@ class _Gatherer:
         return of_program(self.facts, self.matched)
 
     def _plan(self, kind: str, parts: Sequence[Matched], title: str, where: ast.AST | None, more: Sequence[Setting] = ()) -> TrainingPlan:
-        settings: dict[str, list[Setting]] = {}
-        calls: dict[str, list[Call]] = {}
         own = {id(part): part for part in parts}.values()
-        rested_on = {part.pattern.rests_on for part in own}
-        undecided = {name for name in rested_on if _is_undecided(name, parts)}
-        for part in own:
-            calls.setdefault(part.pattern.role, []).append(part.call)
-            for setting in () if part.pattern.rests_on in undecided else part.settings:
-                settings.setdefault(setting.name, []).append(setting)
-        for setting in (*self.loose, *more):
-            settings.setdefault(setting.name, []).append(setting)
-        frozen = {name: tuple(values) for name, values in settings.items()}
+        undecided = {name for name in {part.pattern.rests_on for part in own} if _is_undecided(name, parts)}
+        said = [setting for part in own if part.pattern.rests_on not in undecided for setting in part.settings]
+        calls = grouped((part.pattern.role, part.call) for part in own)
         span = self.span_of(where) if where is not None else None
-        plan = TrainingPlan(kind, title, span, frozen, {role: tuple(found) for role, found in calls.items()})
-        return dataclasses.replace(plan, settings=with_derived(frozen, derived_settings(plan)))
+        settings = _by_name((*said, *self.loose, *more))
+        return with_derived(TrainingPlan(kind, title, span, settings, {role: tuple(found) for role, found in calls.items()}))
 
 
 def only_evaluates(trainer: Matched, facts: Facts) -> bool:
     """Return whether a program calls methods of a Trainer that evaluate, and nowhere a method that may train."""
     kind = load_roles()[trainer.pattern.role]
     called = facts.methods_called()
-    return not called.get(id(trainer.call.result), set()).isdisjoint(kind.evaluating) and set().union(*called.values()).isdisjoint(
-        kind.training
-    )
+    evaluates = not called.get(id(trainer.call.result), set()).isdisjoint(kind.evaluating)
+    return evaluates and set().union(*called.values()).isdisjoint(kind.training)
 
 
 def _is_undecided(name: str, parts: Sequence[Matched]) -> bool:
@@ -225,10 +207,7 @@ def _runs_of(parts: Sequence[ConfigPart]) -> Iterator[list[ConfigPart]]:
 
 
 def _by_name(settings: Sequence[Setting]) -> dict[str, tuple[Setting, ...]]:
-    found: dict[str, list[Setting]] = {}
-    for setting in settings:
-        found.setdefault(setting.name, []).append(setting)
-    return {name: tuple(values) for name, values in found.items()}
+    return {name: tuple(values) for name, values in grouped((setting.name, setting) for setting in settings).items()}
 
 
 def behind(value: Value, by_result: Mapping[int, Matched], depth: int = 6) -> Iterator[Matched]:
@@ -254,9 +233,3 @@ def _loaders_behind(value: Value, by_result: Mapping[int, Matched]) -> list[Matc
     found = [part for part in behind(value, by_result) if part.pattern.role == "loader"]
     is_part = isinstance(value, Instance) and value.owner is not None and value.call is None
     return [] if is_part and len(found) > 1 else found
-
-
-def _called(call: Call) -> str:
-    """Return the last name of what is called, as it is written."""
-    called = call.node.func
-    return called.attr if isinstance(called, ast.Attribute) else called.id if isinstance(called, ast.Name) else call.name

@@ -49,11 +49,6 @@ def _place_of(value: Known, document: Document) -> Span | None:
 
 def _is_set_behind(name: str, snippet: Snippet, document: Document, facts: Facts) -> bool:
     """Return whether a cell below a line gives a name another value."""
-    stores = (
-        node
-        for statement in facts.body
-        if document.offset(statement.end_lineno or statement.lineno, 0) > snippet.span.start
-        for node in walk(statement)
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id == name
-    )
+    below = (one for one in facts.body if document.offset(one.end_lineno or one.lineno, 0) > snippet.span.start)
+    stores = (one for one in walk(*below) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store) and one.id == name)
     return any(document.offset(node.lineno, node.col_offset) > snippet.span.start for node in stores)

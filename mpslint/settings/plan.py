@@ -9,11 +9,11 @@ from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from mpslint.core.finding import Span
+from mpslint.core.grouped import grouped
 from mpslint.core.record import record
-from mpslint.core.versions import VersionRange
 from mpslint.facts.values import Call, Known, alternatives_of
 from mpslint.settings.dialect import CallPattern
-from mpslint.settings.setting import Setting
+from mpslint.settings.setting import Setting, inferred
 from mpslint.settings.vocabulary import load_vocabulary
 
 if TYPE_CHECKING:
@@ -49,9 +49,7 @@ class TrainingPlan:
     def of_call(self, name: str, call: Call) -> Sequence[Setting]:
         """Return what a call of it says of a setting."""
         if name not in self._by_call:
-            self._by_call[name] = {}
-            for setting in self.settings.get(name, ()):
-                self._by_call[name].setdefault(id(setting.call), []).append(setting)
+            self._by_call[name] = grouped((id(setting.call), setting) for setting in self.settings.get(name, ()))
         return self._by_call[name].get(id(call), ())
 
     @functools.cached_property
@@ -95,8 +93,7 @@ def without_training(plan: TrainingPlan, trainer: Call) -> TrainingPlan:
     """Return a run without the settings that count only in training, and with the one that says so."""
     kinds = load_vocabulary()
     settings = {name: said for name, said in plan.settings.items() if not kinds[name].training}
-    none = Setting(NO_TRAINING, Known(True), "derived", "", None, call=trainer, context=trainer.context, default_versions=VersionRange())
-    return dataclasses.replace(plan, settings={**settings, NO_TRAINING: (none,)})
+    return dataclasses.replace(plan, settings={**settings, NO_TRAINING: (inferred(NO_TRAINING, True, trainer, ""),)})
 
 
 @record(frozen=True, eq=False)

@@ -84,3 +84,9 @@ class Setting:
         if isinstance(self.value, OneOf) and all(isinstance(value, Known) for value in self.value.values):
             return tuple(value.value for value in self.value.values if isinstance(value, Known))
         return ()
+
+
+def inferred(name: str, value: Any, call: Call | None, spelling: str) -> Setting:
+    """Return a setting that nobody wrote: it follows from a call, or from the other settings."""
+    context = call.context if call is not None else None
+    return Setting(name, Known(value), "derived", spelling, None, call=call, context=context, default_versions=VersionRange())

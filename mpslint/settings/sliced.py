@@ -28,13 +28,9 @@ def _lengths(call: Call) -> Iterator[int]:
         return
     nodes = list(walk(function.node))
     for node in nodes:
-        if (
-            isinstance(node, ast.Subscript)
-            and isinstance(node.slice, ast.Slice)
-            and node.slice.lower is None
-            and node.slice.upper is not None
-        ):
-            length = _number(node.slice.upper, function, nodes) if TOKENS.search(ast.unparse(node.value)) else None
+        cut = node.slice if isinstance(node, ast.Subscript) and TOKENS.search(ast.unparse(node.value)) else None
+        if isinstance(cut, ast.Slice) and cut.lower is None and cut.upper is not None:
+            length = _number(cut.upper, function, nodes)
             if length is not None and length > 1:
                 yield length
 

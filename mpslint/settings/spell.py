@@ -8,14 +8,26 @@ from typing import Any
 
 from mpslint.config.yaml_edit import scalar_text
 from mpslint.core.finding import Edit, Span
+from mpslint.core.versions import Version
 from mpslint.facts.values import Call, Known, is_weak
 from mpslint.program.call_text import with_argument, without_argument
 from mpslint.settings.arguments import exists
-from mpslint.settings.dialect import ANYTHING, Spelling, Table
+from mpslint.settings.dialect import CallPattern, Spelling
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.plan import TrainingPlan
 from mpslint.settings.setting import Setting
-from mpslint.settings.spelling import UNSPELLABLE, Addition, ConfigAddition, FlagAddition, WrittenSetting, render, spelling_of
+from mpslint.settings.spelling import (
+    UNSPELLABLE,
+    Addition,
+    ConfigAddition,
+    FlagAddition,
+    WrittenSetting,
+    both,
+    render,
+    silent_value,
+    spelled,
+    spelling_of,
+)
 from mpslint.settings.translate import bound_arguments
 from mpslint.settings.vocabulary import load_vocabulary
 
@@ -43,23 +55,16 @@ def write_setting(evidence: Evidence, plan: TrainingPlan, call: Call | None, nam
     text = _spelled(setting, value, evidence)
     if text is not None:
         return _replace_value(evidence, setting, text)
-    silent = _silent_text(setting)
-    added = _add(evidence, setting, name, value, besides=setting.spelling)
-    if silent is None or added is None:
-        return None
-    replaced = _replace_value(evidence, setting, silent)
-    if replaced is None:
-        return None
-    return WrittenSetting((*replaced.edits, *added.edits), f"{replaced.shown}, {added.shown}", (*replaced.added, *added.added))
+    silent = silent_value(setting)
+    replaced = _replace_value(evidence, setting, repr(silent)) if silent is not UNSPELLABLE else None
+    return both(replaced, _add(evidence, setting, name, value, besides=setting.spelling))
 
 
 def _spelled(setting: Setting, value: Any, evidence: Evidence) -> str | None:
     """Return the Python text by which this setting's own argument says a value, or None when it cannot."""
     if setting.entry is None:
         return None
-    table = setting.pattern.table if setting.pattern is not None else None
-    default = table.default(setting.name, evidence.target.versions) if table is not None else None
-    python = spelling_of(setting.entry, value, default.value if default is not None else UNSPELLABLE)
+    python = spelled(setting, value, evidence.target.versions)
     if python is UNSPELLABLE:
         return None
     if setting.entry.reads == "dtype":
@@ -70,13 +75,6 @@ def _spelled(setting: Setting, value: Any, evidence: Evidence) -> str | None:
         span, text = setting.value_span, evidence.document.text
         return scalar_text(str(python), text[span.start : span.end], text, evidence.document.path.endswith(".json"))
     return render(python, evidence.text) if setting.style == "python" else str(python)
-
-
-def _silent_text(setting: Setting) -> str | None:
-    """Return the text with which an argument says nothing about its setting, such as `fp16=False`."""
-    values = setting.entry.values if setting.entry is not None else None
-    silent = [key for key, canonical in (values or {}).items() if canonical is None and key != ANYTHING]
-    return repr(silent[0]) if silent else None
 
 
 def _replace_value(evidence: Evidence, setting: Setting, text: str) -> WrittenSetting | None:
@@ -128,9 +126,8 @@ def _only_with_cuda(evidence: Evidence, setting: Setting, text: str) -> WrittenS
         return None
     if ast.dump(node.orelse) != ast.dump(ast.parse(text, mode="eval").body):
         return None
-    span = evidence.span_of(node.test)
-    test = f"torch.cuda.is_available() and {_operand(evidence.document.text[span.start : span.end])}"
-    return WrittenSetting((Edit(span, test),), f"{setting.spelling}=... if {test} else {text}")
+    test = f"torch.cuda.is_available() and {_operand(evidence.text_of(node.test))}"
+    return WrittenSetting((Edit(evidence.span_of(node.test), test),), f"{setting.spelling}=... if {test} else {text}")
 
 
 def _asks_the_machine(evidence: Evidence, setting: Setting) -> bool:
@@ -178,10 +175,10 @@ def _add(evidence: Evidence, setting: Setting, name: str, value: Any, besides: s
     call, pattern = setting.call, setting.pattern
     if call is None or pattern is None:
         return None
-    spelled = _choose(pattern.table, pattern.role, call, name, value, evidence.target.versions, besides)
-    if spelled is None:
+    chosen = _choose(pattern, call, name, value, evidence.target.versions, besides)
+    if chosen is None:
         return None
-    parameter, spelling, python = spelled
+    parameter, spelling, python = chosen
     text = f"torch.{python}" if spelling.reads == "dtype" else render(python, evidence.text)
     existing = bound_arguments(call, pattern).get(parameter)
     if existing is not None:
@@ -207,14 +204,12 @@ def _neighbour(evidence: Evidence, call: Call, name: str) -> str:
 
 
 def _choose(
-    table: Table, role: str, call: Call, name: str, value: Any, versions: Mapping[str, tuple[int, ...]], besides: str
+    pattern: CallPattern, call: Call, name: str, value: Any, versions: Mapping[str, Version], besides: str
 ) -> tuple[str, Spelling, Any] | None:
     """Return the argument that can say a value in the Target's versions, and how."""
-    for parameter, spelling in table.spellings_of(name):
-        if parameter == besides or "." in parameter or not exists(role, call.names, parameter, versions):
-            continue
-        python = spelling_of(spelling, value)
-        if python is not UNSPELLABLE:
+    for parameter, spelling in pattern.table.spellings_of(name):
+        is_there = parameter != besides and "." not in parameter and exists(pattern.role, call.names, parameter, versions)
+        if is_there and (python := spelling_of(spelling, value)) is not UNSPELLABLE:
             return parameter, spelling, python
     return None
 
@@ -240,18 +235,15 @@ def additions(evidence: Evidence, wanted: Sequence[Addition | ConfigAddition | F
 
 
 def _argument_additions(evidence: Evidence, wanted: Sequence[Addition]) -> list[Edit] | None:
-    if not wanted:
-        return []
     calls = {id(addition.call): addition.call for addition in wanted}
     if any(call.is_parsed for call in calls.values()):
         return None
     edits = []
-    for key, call in calls.items():
-        span = evidence.span_of(call.node)
-        old = evidence.document.text[span.start : span.end]
+    for call in calls.values():
+        span, old = evidence.span_of(call.node), evidence.text_of(call.node)
         new: str | None = old
         for addition in wanted:
-            if id(addition.call) == key and new is not None:
+            if addition.call is call and new is not None:
                 new = with_argument(new, addition.name, addition.text, addition.after)
         if new is None or new == old:
             return None
@@ -262,14 +254,12 @@ def _argument_additions(evidence: Evidence, wanted: Sequence[Addition]) -> list[
 def remove_argument(evidence: Evidence, call: Call, node: ast.AST) -> WrittenSetting | None:
     """Return the edit that takes an argument away from a call, its comma and its line included."""
     arguments: list[ast.AST] = sorted([*call.node.args, *call.node.keywords], key=lambda a: (a.lineno, a.col_offset))  # type: ignore[attr-defined]
-    index = next((i for i, argument in enumerate(arguments) if argument is node), None)
-    if index is None:
+    if node not in arguments:
         return None
-    span = evidence.span_of(call.node)
-    old = evidence.document.text[span.start : span.end]
-    new = without_argument(old, index)
+    old = evidence.text_of(call.node)
+    new = without_argument(old, arguments.index(node))
     removed = " ".join(evidence.text_of(node).split())
-    return None if new is None else WrittenSetting((narrowed(span, old, new),), f"without {removed}")
+    return None if new is None else WrittenSetting((narrowed(evidence.span_of(call.node), old, new),), f"without {removed}")
 
 
 def narrowed(span: Span, old: str, new: str) -> Edit:

@@ -7,83 +7,59 @@ from typing import Any
 
 from mpslint.config.yaml_edit import addition_edits, removal_edit, scalar_text, value_edit
 from mpslint.core.finding import Edit
-from mpslint.core.record import record
 from mpslint.facts.entries import ConfigMapping
 from mpslint.settings.arguments import exists
-from mpslint.settings.dialect import ANYTHING
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.plan import TrainingPlan
 from mpslint.settings.setting import Setting
-from mpslint.settings.spelling import UNSPELLABLE, ConfigAddition, WrittenSetting, spelling_of
-
-
-@record(frozen=True, slots=True, eq=False)
-class _File:
-    """The file that is written into."""
-
-    text: str
-    is_json: bool
-
-    def spelled(self, value: Any, old: str) -> str:
-        """Return a value as this file writes it."""
-        return scalar_text(value, old, self.text, self.is_json)
+from mpslint.settings.spelling import UNSPELLABLE, ConfigAddition, WrittenSetting, both, silent_value, spelled, spelling_of
+from mpslint.source.document import Document
 
 
 def write_config_setting(evidence: Evidence, plan: TrainingPlan, setting: Setting | None, name: str, value: Any) -> WrittenSetting | None:
     """Return the edits after which a configuration file says a setting; None when it has no way to say it."""
-    file = _File(evidence.document.text, evidence.document.path.endswith(".json"))
+    file = evidence.document
     if setting is None or setting.config is None or setting.entry is None or setting.mapping is None:
         return _add(evidence, file, plan, name, value)
-    default = setting.pattern.table.default(name, evidence.target.versions) if setting.pattern is not None else None
-    new = spelling_of(setting.entry, value, default.value if default is not None else UNSPELLABLE)
+    new = spelled(setting, value, evidence.target.versions)
     if new is not UNSPELLABLE:
         return _set(file, setting.mapping, setting.spelling, new)
-    silent = [key for key, canonical in (setting.entry.values or {}).items() if canonical is None and key != ANYTHING]
-    added = _add(evidence, file, plan, name, value, besides=setting.spelling)
-    if not silent or added is None:
-        return None
-    replaced = _set(file, setting.mapping, setting.spelling, silent[0])
-    if replaced is None:
-        return None
-    return WrittenSetting((*replaced.edits, *added.edits), f"{replaced.shown}, {added.shown}", added=(*replaced.added, *added.added))
+    silent = silent_value(setting)
+    replaced = _set(file, setting.mapping, setting.spelling, silent) if silent is not UNSPELLABLE else None
+    return both(replaced, _add(evidence, file, plan, name, value, besides=setting.spelling))
 
 
-def _set(file: _File, mapping: ConfigMapping, path: str, value: Any) -> WrittenSetting | None:
+def _set(file: Document, mapping: ConfigMapping, path: str, value: Any) -> WrittenSetting | None:
     """Give a key that is there another value; one that is merged from elsewhere gets a key of its own."""
     entry, holder = mapping.get(path), mapping.holder(path)
     if entry is None or holder is None or holder.uses:
         return None
     if entry.is_merged:
-        new = file.spelled(value, "")
-        return WrittenSetting((), f"{path}: {new}", added=(ConfigAddition(holder, _last_key(mapping, path), new),))
+        return _added(file, mapping, path, value)
     is_here = entry.value_span is not None and entry.pair.alias is None
     old = file.text[entry.value_span.start : entry.value_span.end] if entry.value_span is not None and is_here else ""
-    new = file.spelled(value, old)
+    new = scalar_text(value, old, file.text, file.path.endswith(".json"))
     edit = value_edit(file.text, entry, new)
     return WrittenSetting((edit,), f"{path}: {new}") if edit is not None and new != old else None
 
 
 def write_entry(evidence: Evidence, mapping: ConfigMapping, path: str, value: Any) -> WrittenSetting | None:
     """Return the edits after which a mapping has a value for a key, which it may have already; None where that cannot be written."""
-    file = _File(evidence.document.text, evidence.document.path.endswith(".json"))
+    file = evidence.document
     return _set(file, mapping, path, value) if mapping.get(path) is not None else _added(file, mapping, path, value)
 
 
-def _added(file: _File, mapping: ConfigMapping, path: str, value: Any) -> WrittenSetting | None:
+def _added(file: Document, mapping: ConfigMapping, path: str, value: Any) -> WrittenSetting | None:
     """Give a mapping a key that it does not have."""
     holder = mapping.holder(path)
     if holder is None:
         return None
-    text = file.spelled(value, "")
-    return WrittenSetting((), f"{path}: {text}", added=(ConfigAddition(holder, _last_key(mapping, path), text),))
+    text = scalar_text(value, "", file.text, file.path.endswith(".json"))
+    last_key = path if holder is mapping else path.rpartition(".")[2]
+    return WrittenSetting((), f"{path}: {text}", added=(ConfigAddition(holder, last_key, text),))
 
 
-def _last_key(mapping: ConfigMapping, path: str) -> str:
-    """Return the key by which the last mapping of a path has its entry."""
-    return path if mapping.holder(path) is mapping else path.rpartition(".")[2]
-
-
-def _add(evidence: Evidence, file: _File, plan: TrainingPlan, name: str, value: Any, besides: str = "") -> WrittenSetting | None:
+def _add(evidence: Evidence, file: Document, plan: TrainingPlan, name: str, value: Any, besides: str = "") -> WrittenSetting | None:
     """Say a setting by a key that the file does not use yet."""
     for part in plan.configs:
         table, role = part.pattern.call.table, part.pattern.call.role

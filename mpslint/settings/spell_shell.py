@@ -14,7 +14,7 @@ from mpslint.settings.arguments import exists
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.plan import TrainingPlan
 from mpslint.settings.setting import Setting
-from mpslint.settings.spelling import UNSPELLABLE, FlagAddition, WrittenSetting, spelling_of
+from mpslint.settings.spelling import UNSPELLABLE, FlagAddition, WrittenSetting, spelled, spelling_of
 from mpslint.settings.translate_shell import CommandPart
 
 SWITCHED = frozenset({"launcher"})
@@ -25,11 +25,10 @@ def write_flag(evidence: Evidence, plan: TrainingPlan, setting: Setting | None, 
     """Return the edits after which a command says a setting; None when it has no way to say it."""
     if setting is None:
         return _add(evidence, plan, name, value)
-    flag, entry, pattern = setting.flag, setting.entry, setting.pattern
-    if flag is None or entry is None or pattern is None:
+    flag, pattern = setting.flag, setting.pattern
+    if flag is None or pattern is None:
         return None
-    default = pattern.table.default(name, evidence.target.versions)
-    new = spelling_of(entry, value, default.value if default is not None else UNSPELLABLE)
+    new = spelled(setting, value, evidence.target.versions)
     is_off = value is None or (value is False and pattern.role in SWITCHED)
     is_negated = setting.spelling.startswith("--no_")
     if is_off or (flag.value_span is None and (new is is_negated or new is None)):

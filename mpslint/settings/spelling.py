@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Mapping
 from typing import Any
 
 from mpslint.core.finding import Edit
 from mpslint.core.record import record
+from mpslint.core.versions import Version
 from mpslint.facts.entries import ConfigMapping
 from mpslint.facts.facts import Command
 from mpslint.facts.values import Call
 from mpslint.settings.dialect import ANYTHING, Spelling
+from mpslint.settings.setting import Setting
 
 UNSPELLABLE: Any = object()
 
@@ -68,6 +71,30 @@ def spelling_of(spelling: Spelling, value: Any, default: Any = UNSPELLABLE) -> A
             return key
     takes_words = ANYTHING not in spelling.values and any(isinstance(key, str) for key in spelling.values)
     return value if takes_words and not isinstance(value, bool) else UNSPELLABLE
+
+
+def spelled(setting: Setting, value: Any, versions: Mapping[str, Version]) -> Any:
+    """Return the value with which a setting's own argument, key or flag says a canonical one; UNSPELLABLE when it has none."""
+    return UNSPELLABLE if setting.entry is None else spelling_of(setting.entry, value, default_of(setting, versions))
+
+
+def default_of(setting: Setting, versions: Mapping[str, Version]) -> Any:
+    """Return what a setting is where its call, command or file says nothing of it; UNSPELLABLE where that isn't known."""
+    default = setting.pattern.table.default(setting.name, versions) if setting.pattern is not None else None
+    return UNSPELLABLE if default is None else default.value
+
+
+def silent_value(setting: Setting) -> Any:
+    """Return the value with which an argument or key says nothing about its setting, such as False for `fp16`; UNSPELLABLE for none."""
+    values = setting.entry.values if setting.entry is not None else None
+    return next((key for key, canonical in (values or {}).items() if canonical is None and key != ANYTHING), UNSPELLABLE)
+
+
+def both(first: WrittenSetting | None, second: WrittenSetting | None) -> WrittenSetting | None:
+    """Return what writes one thing and another; None where one of them cannot be written."""
+    if first is None or second is None:
+        return None
+    return WrittenSetting((*first.edits, *second.edits), f"{first.shown}, {second.shown}", (*first.added, *second.added))
 
 
 @functools.lru_cache(maxsize=4)  # of the same text for every edit in it

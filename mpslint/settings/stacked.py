@@ -22,20 +22,16 @@ def stacking_call(plan: TrainingPlan) -> Call | None:
             return given.call if _stacks(collator) else None
         by_default = plan.constant("padding.collator") is False and plan.constant("padding.tokenizer") is False
         return given.call if by_default and not loads_itself(given.call) else None
-    loaders = [setting for setting in plan.settings.get("loader.batch", ()) if setting.call is not None and setting.pattern is not None]
-    known = platform_data("batches")["stacking"]
-    for setting in loaders:
-        assert setting.call is not None
-        assert setting.pattern is not None
-        bound = bound_arguments(setting.call, setting.pattern)
+    said = plan.settings.get("loader.batch", ())
+    loaders = [(one, one.call, one.pattern) for one in said if one.call is not None and one.pattern is not None]
+    for setting, call, pattern in loaders:
+        bound = bound_arguments(call, pattern)
         collator = bound.get("collate_fn")
         is_single = setting.is_known and setting.constant in (1, None)
-        is_plain = (
-            setting.call.name in known["loaders"] and not setting.call.is_open and _is_none(bound.get("batch_sampler")) and not is_single
-        )
-        if not (is_plain and (_is_none(collator) or _stacks(collator))):
+        is_plain = call.name in platform_data("batches")["stacking"]["loaders"] and not call.is_open and not is_single
+        if not (is_plain and _is_none(bound.get("batch_sampler")) and (_is_none(collator) or _stacks(collator))):
             return None
-    return loaders[0].call if loaders else None
+    return loaders[0][1] if loaders else None
 
 
 def loads_itself(call: Call | None) -> bool:

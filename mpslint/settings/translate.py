@@ -6,6 +6,7 @@ import ast
 import fnmatch
 import re
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from mpslint.core.finding import Span
@@ -30,6 +31,7 @@ from mpslint.facts.values import (
     origin_of,
 )
 from mpslint.facts.values import Mapping as DictValue
+from mpslint.program.walk import called_name
 from mpslint.settings.dialect import ANYTHING, CallPattern, Dialects, Spelling
 from mpslint.settings.rows import rows_of
 from mpslint.settings.setting import ENVIRONMENT, Setting
@@ -59,13 +61,9 @@ class Translator:
         is_own = call.result is not None and call.result.cls is not None
         if is_own or call.method or not any(name for name in call.names if not name.startswith("?")):
             func = call.node.func
-            last = func.attr if isinstance(func, ast.Attribute) else func.id if isinstance(func, ast.Name) else "?"
-            if self.dialects.may_be_written(last):
+            if self.dialects.may_be_written(called_name(call.node) or "?"):
                 candidates = (*candidates, *self.dialects.of_written(_written(func)))
-        for pattern in candidates:
-            if _fits(pattern, call):
-                return pattern
-        return None
+        return next((pattern for pattern in candidates if _fits(pattern, call)), None)
 
     def settings_of(self, call: Call, pattern: CallPattern) -> list[Setting]:
         """Return everything that a call says, written or by default."""
@@ -74,31 +72,15 @@ class Translator:
             found.append(self._said(call, pattern, pattern.named, call.name.rsplit(".", 1)[-1].lower()))
         overrides = call.result.written_slots() if call.result is not None else {}
         arguments = _with_entries(bound_arguments(call, pattern), overrides, pattern)
-        spoken = [spelling.setting for spellings in pattern.table.arguments.values() for spelling in spellings]
         known = {one.name for one in found}
-        said = (
-            self._setting(call, pattern, name, arguments, overrides)
-            for name in dict.fromkeys([*spoken, *pattern.table.defaults])
-            if name not in known
-        )
+        said = (self._setting(call, pattern, name, arguments, overrides) for name in pattern.table.settings if name not in known)
         return [*found, *(one for one in said if one is not None)]
 
     def _said(self, call: Call, pattern: CallPattern, name: str, value: Any) -> Setting:
         span = self.span_of(call.node)
         spelling = call.method or call.name.rsplit(".", 1)[-1]
-        return Setting(
-            name,
-            Known(value, call.node),
-            pattern.dialect,
-            spelling,
-            span,
-            span,
-            span,
-            call,
-            pattern,
-            context=call.context,
-            node=call.node,
-        )
+        known = Known(value, call.node)
+        return Setting(name, known, pattern.dialect, spelling, span, span, span, call, pattern, context=call.context, node=call.node)
 
     def _setting(
         self,
@@ -132,7 +114,7 @@ class Translator:
         if default is None:
             return None
         if silent is not None:
-            return _with_value(silent, Known(default.value))
+            return replace(silent, value=Known(default.value))
         is_seldom = call.is_parsed and setting in pattern.table.seldom
         if not is_seldom and (call.is_open or (call.result is not None and call.result.fallback)):
             return Setting(setting, UNKNOWN, pattern.dialect, "", None, call=call, pattern=pattern, context=call.context)
@@ -144,14 +126,16 @@ class Translator:
 
     def _written(self, call: Call, pattern: CallPattern, parameter: str, spelling: Spelling, argument: Argument, value: Value) -> Setting:
         node = argument.keyword or argument.node
-        span = self.span_of(node) if node is not None and hasattr(node, "lineno") else self.span_of(call.node)
-        value_span = self.span_of(argument.node) if argument.node is not None and hasattr(argument.node, "lineno") else None
-        origin_node = origin_of(argument.value)
-        origin = self.span_of(origin_node) if origin_node is not None and hasattr(origin_node, "lineno") else value_span
+        span = self._place_of(node) or self.span_of(call.node)
+        value_span = self._place_of(argument.node)
+        origin = self._place_of(origin_of(argument.value)) or value_span
         return Setting(
             spelling.setting, value, pattern.dialect, parameter, span, value_span, origin, call, pattern, spelling, argument,
             call.context, node=node,
         )  # fmt: skip
+
+    def _place_of(self, node: ast.AST | None) -> Span | None:
+        return self.span_of(node) if node is not None and hasattr(node, "lineno") else None
 
     def of_attribute(self, write: AttributeWrite) -> Iterator[Setting]:
         """Yield what an attribute write says."""
@@ -161,21 +145,11 @@ class Translator:
                     value = read_value(pattern.spelling, write.value)
                     if value is not None:
                         value_span = self.span_of(write.value_node)
-                        origin_node = origin_of(write.value)
-                        is_placed = origin_node is not None and hasattr(origin_node, "lineno")
-                        origin = self.span_of(origin_node) if origin_node is not None and is_placed else value_span
+                        origin = self._place_of(origin_of(write.value)) or value_span
                         yield Setting(
-                            pattern.spelling.setting,
-                            value,
-                            dialect.name,
-                            f"{write.path}.{write.name}",
-                            self.span_of(write.node),
-                            value_span,
-                            origin,
-                            entry=pattern.spelling,
-                            context=write.context,
-                            node=write.node,
-                        )
+                            pattern.spelling.setting, value, dialect.name, f"{write.path}.{write.name}", self.span_of(write.node),
+                            value_span, origin, entry=pattern.spelling, context=write.context, node=write.node,
+                        )  # fmt: skip
 
     def of_environment(self, write: EnvironmentWrite) -> Setting | None:
         """Return what an environment variable says, or None when no dialect reads it."""
@@ -188,13 +162,6 @@ class Translator:
             spelling.setting, value or UNKNOWN, ENVIRONMENT, write.name, span, value_span, value_span, entry=spelling,
             context=write.context, style=write.style if write.style in ("python", "dotenv", "config") else "shell",
         )  # fmt: skip
-
-
-def _with_value(setting: Setting, value: Value) -> Setting:
-    return Setting(
-        setting.name, value, setting.dialect, setting.spelling, setting.span, setting.value_span, setting.origin, setting.call,
-        setting.pattern, setting.entry, setting.argument, setting.context, node=setting.node,
-    )  # fmt: skip
 
 
 def _written(node: ast.expr) -> str:
@@ -213,10 +180,8 @@ def _fits(pattern: CallPattern, call: Call) -> bool:
     if any(name in arguments for name in pattern.lacks) or len(call.arguments) > pattern.positional_at_most:
         return False
     if pattern.under:
-        names = [manager.name for manager in call.context.managers if isinstance(manager, (Instance, Symbol))]
-        written = [name for name in names if fnmatch.fnmatchcase(name, pattern.under)]
-        if not written:
-            return False
+        names = (manager.name for manager in call.context.managers if isinstance(manager, (Instance, Symbol)))
+        return any(fnmatch.fnmatchcase(name, pattern.under) for name in names)
     return True
 
 
@@ -261,17 +226,15 @@ def read_value(spelling: Spelling, value: Value) -> Value | None:
 
 def _translated(values: Mapping[Any, Any], plain: Known) -> Value | None:
     """Return a value by the table of a spelling; a value that it does not list stands for itself."""
-    for key, canonical in values.items():
-        if key == plain.value and type(key) is type(plain.value):
-            return None if canonical is None else Known(canonical, plain.origin, plain.weak, plain.source)
-    if ANYTHING in values:
-        canonical = values[ANYTHING]
-        return None if canonical is None else Known(canonical, plain.origin, plain.weak, plain.source)
-    return plain
+    same = (canonical for key, canonical in values.items() if key == plain.value and type(key) is type(plain.value))
+    canonical = next(same, values.get(ANYTHING, _NOT_MINE))
+    if canonical is _NOT_MINE:
+        return plain
+    return None if canonical is None else Known(canonical, plain.origin, plain.weak, plain.source)
 
 
 _NOT_MINE: Any = object()
-"""A reader's answer for a value of another kind: a dtype where a device is read."""
+"""A reader's answer for a value of another kind (a dtype where a device is read), and a table's for one that it doesn't list."""
 
 
 def _presence(value: Value) -> Value:
@@ -313,12 +276,9 @@ def _kind(value: Value) -> Any:
 
 
 def _device(value: Value) -> Any:
-    if isinstance(value, Known):
-        if isinstance(value.value, str):
-            name = value.value.split(":")[0]
-            return Known(value.value, value.origin, value.weak, value.source) if name in DEVICE_TYPES else _NOT_MINE
-        return _NOT_MINE
-    return _NOT_MINE if isinstance(value, Symbol) else UNKNOWN
+    if isinstance(value, Known) and isinstance(value.value, str) and value.value.split(":")[0] in DEVICE_TYPES:
+        return Known(value.value, value.origin, value.weak, value.source)
+    return _NOT_MINE if isinstance(value, (Known, Symbol)) else UNKNOWN
 
 
 def _devices(value: Value) -> Any:
@@ -349,28 +309,23 @@ def _gpu(value: Value) -> Any:
 
 
 def _dtype(value: Value) -> Any:
-    text = None
     if isinstance(value, Symbol):
         text = value.name.rsplit(".", 1)[-1]
     elif isinstance(value, Known) and isinstance(value.value, str):
         text = value.value.removeprefix("torch.")
-    elif isinstance(value, Known):
-        return _NOT_MINE if value.value is None else UNKNOWN
-    if text is None:
-        return UNKNOWN
+    else:
+        return _NOT_MINE if isinstance(value, Known) and value.value is None else UNKNOWN
     dtype = DTYPES.get(text)
     return Known(dtype, origin_of(value), getattr(value, "weak", False)) if dtype is not None else _NOT_MINE
 
 
 def _number(value: Value) -> Any:
-    if isinstance(value, Known) and isinstance(value.value, str):
-        try:
-            return Known(float(value.value), value.origin, value.weak)
-        except ValueError:
-            return Known(value.value, value.origin, value.weak)
-    if isinstance(value, Known) and isinstance(value.value, (int, float)):
+    if not (isinstance(value, Known) and isinstance(value.value, (str, int, float))):
+        return UNKNOWN
+    try:
         return Known(float(value.value), value.origin, value.weak)
-    return UNKNOWN
+    except ValueError:
+        return Known(value.value, value.origin, value.weak)
 
 
 def _switch(value: Value) -> Any:

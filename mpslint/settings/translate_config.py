@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from mpslint.config.variables import variables_of
 from mpslint.config.yaml_source import nodes_of
@@ -38,7 +36,8 @@ def parts_of(mapping: ConfigMapping, dialects: Dialects) -> list[ConfigPart]:
         meant = mapping.mapping(pattern.at) if pattern.at else mapping
         is_beside = not pattern.beside or any(mapping.get(key) for key in pattern.beside)
         if meant is not None and is_beside and _fits(meant, pattern):
-            found.append(ConfigPart(meant, pattern, _place(meant, pattern)))
+            known_by = next(entry for key in (*pattern.needs, *pattern.has) if (entry := meant.get(key)) is not None)
+            found.append(ConfigPart(meant, pattern, known_by.span))
     known = {id(part.mapping) for part in found}
     return found + [part for part in _called(mapping, dialects) if id(part.mapping) not in known]
 
@@ -51,9 +50,8 @@ def _called(mapping: ConfigMapping, dialects: Dialects) -> Iterator[ConfigPart]:
             continue
         name, key, arguments = named
         patterns = (p for p in dialects.of_name(name) if not (p.under or p.rests_on) and _has_arguments(arguments, p))
-        for call in itertools.islice(patterns, 1):
-            pattern = ConfigPattern(name, call, (key.key,), has_defaults=False)
-            yield ConfigPart(arguments, pattern, key.span)
+        if (call := next(patterns, None)) is not None:
+            yield ConfigPart(arguments, ConfigPattern(name, call, (key.key,), has_defaults=False), key.span)
 
 
 def _callee(node: ConfigMapping, dialects: Dialects) -> tuple[str, ConfigEntry, ConfigMapping] | None:
@@ -80,11 +78,6 @@ def _fits(mapping: ConfigMapping, pattern: ConfigPattern) -> bool:
     return not pattern.has or any(mapping.get(key) for key in pattern.has)
 
 
-def _place(mapping: ConfigMapping, pattern: ConfigPattern) -> Span:
-    found = next(entry for key in (*pattern.needs, *pattern.has) if (entry := mapping.get(key)) is not None)
-    return found.span
-
-
 def may_be_config(text: str, dialects: Dialects) -> bool:
     """Return whether a text that cannot be read has the keys of a file that some dialect reads, each on a line of its own."""
     keys = set(re.findall(r"^[ \t\"']*(\w+)[\"']?[ \t]*:", text, re.MULTILINE))
@@ -97,22 +90,13 @@ def may_be_config(text: str, dialects: Dialects) -> bool:
 def config_settings(part: ConfigPart, versions: Mapping[str, Version], dialects: Dialects) -> list[Setting]:
     """Return everything that a mapping says, written or by default."""
     pattern = part.pattern.call
+    named = {pattern.named: part.pattern.title.rsplit(".", 1)[-1].lower()} if pattern.named else {}
     found = [
         Setting(name, Known(value), pattern.dialect, part.pattern.title, part.place, pattern=pattern, mapping=part.mapping, style="config")
-        for name, value in _said(part).items()
+        for name, value in {**pattern.sets, **named}.items()
     ]
-    spoken = [spelling.setting for spellings in pattern.table.arguments.values() for spelling in spellings]
-    for name in dict.fromkeys([*spoken, *pattern.table.defaults]):
-        setting = _setting(part, pattern, name, versions, dialects)
-        if setting is not None:
-            found.append(setting)
-    return found
-
-
-def _said(part: ConfigPart) -> Mapping[str, Any]:
-    """Return the settings that a part says by being there."""
-    pattern = part.pattern.call
-    return {**pattern.sets, pattern.named: part.pattern.title.rsplit(".", 1)[-1].lower()} if pattern.named else pattern.sets
+    said = (_setting(part, pattern, name, versions, dialects) for name in pattern.table.settings)
+    return [*found, *(setting for setting in said if setting is not None)]
 
 
 def _value(entry: ConfigEntry, dialects: Dialects) -> Value:

@@ -52,11 +52,8 @@ def command_settings(part: CommandPart) -> Iterator[Setting]:
             given = flag.value if parameter in command.variables else _from_text(flag.value)
             read = read_value(spelling, Known(False) if is_negated else given)
             if read is not None:
-                shown = (
-                    parameter
-                    if parameter.endswith("=") or parameter in command.variables
-                    else f"--{'no_' if is_negated else ''}{parameter}"
-                )
+                is_assigned = parameter.endswith("=") or parameter in command.variables
+                shown = parameter if is_assigned else f"--{'no_' if is_negated else ''}{parameter}"
                 yield Setting(
                     spelling.setting, read, pattern.dialect, shown, flag.span, flag.value_span,
                     flag.origin or flag.value_span, pattern=pattern, entry=spelling, style="shell", command=command, flag=flag,
