@@ -23,8 +23,8 @@ def filled(explanation: Explanation, captures: Mapping[str, str], versions: Mapp
 
     left = [one for one in explanation.changes if one.settings or not one.upgrade.terms or not one.upgrade.matches(versions)]
     changes = tuple(dataclasses.replace(one, say=fill(one.say if number else _first(one.say))) for number, one in enumerate(left))
-    texts = {name: fill(getattr(explanation, name)) for name in ("title", "means", "does_not_mean")}
-    return dataclasses.replace(explanation, **texts, changes=changes)
+    title, means, not_meant = map(fill, (explanation.title, explanation.means, explanation.does_not_mean))
+    return dataclasses.replace(explanation, title=title, means=means, does_not_mean=not_meant, changes=changes)
 
 
 def _first(say: str) -> str:

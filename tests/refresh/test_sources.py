@@ -106,4 +106,6 @@ def test_the_share_of_entries_that_are_opened(tmp_path: Path, monkeypatch: pytes
     words = [("read", "proved"), ("lost", "proved"), ("lost", "refuted")]
     verdicts = [sources.Verdict("kept", source, word) for source, word in words]
 
-    assert sources.share_of(tmp_path, verdicts, {"names"}) == "11 entries in the tables: 18.2% rebuilt, 45.5% in rows that are opened"
+    assert sources.share_of(tmp_path, verdicts, {"names"}, 1) == (
+        "11 entries in the tables: 18.2% rebuilt, 45.5% in rows that are opened, 9.1% compared"
+    )

@@ -153,8 +153,8 @@ def opened_of(value: Any, proved: Collection[str]) -> tuple[int, int]:
     return entries, entries if is_opened else sum(opened for _, opened in inner)
 
 
-def share_of(platform: Path, verdicts: Iterable[Verdict], rebuilt: Collection[str]) -> str:
-    """Say which part of the tables the wheels and the index give, and which part stands in rows that are opened."""
+def share_of(platform: Path, verdicts: Iterable[Verdict], rebuilt: Collection[str], compared: int) -> str:
+    """Say which part of the tables' entries is rebuilt, which stands in rows that are opened, and which was compared with classes."""
     listed = list(verdicts)
     refuted = {one.source for one in listed if one.word != "proved"}
     proved = {one.source for one in listed} - refuted
@@ -162,7 +162,8 @@ def share_of(platform: Path, verdicts: Iterable[Verdict], rebuilt: Collection[st
     entries = sum(number for number, _ in counts.values())
     whole = sum(number for path, (number, _) in counts.items() if path.stem in rebuilt)
     opened = sum(number for path, (_, number) in counts.items() if path.stem not in rebuilt)
-    return f"{entries} entries in the tables: {whole / entries:.1%} rebuilt, {opened / entries:.1%} in rows that are opened"
+    parts = (f"{whole / entries:.1%} rebuilt", f"{opened / entries:.1%} in rows that are opened", f"{compared / entries:.1%} compared")
+    return f"{entries} entries in the tables: {', '.join(parts)}"
 
 
 def said_of(verdicts: Iterable[Verdict]) -> list[str]:
