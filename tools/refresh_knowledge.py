@@ -32,9 +32,9 @@ from refresh.graphs import graphs
 from refresh.index import Index
 from refresh.names import module_names, variables
 from refresh.operators import operators
-from refresh.paths import check_paths
+from refresh.paths import REBUILT, check_paths
 from refresh.requirements import collect
-from refresh.sources import check_sources, said_of
+from refresh.sources import check_sources, said_of, share_of
 from refresh.traced import traced_lines
 from refresh.wheels import LimitReached, Wheels
 
@@ -86,12 +86,14 @@ def _run(options: argparse.Namespace, folder: Path) -> int:
     for step, rebuilt in _rebuilds(rules, wheels, scope):
         if step in steps:
             changed.update(_rebuild(step, rebuilt, rules))
+    compared = 0
     if "paths" in steps:
-        print("paths:", *check_paths(rules / "platform", wheels, scope), sep="\n  ")
+        lines, compared = check_paths(rules / "platform", wheels, scope)
+        print("paths:", *lines, sep="\n  ")
     refuted = 0
     if "sources" in steps:
         verdicts = check_sources(rules, wheels, scope.releases)
-        print("sources:", *said_of(verdicts), sep="\n  ")
+        print("sources:", *said_of(verdicts), share_of(rules / "platform", verdicts, REBUILT, compared), sep="\n  ")
         refuted = sum(one.word == "refuted" for one in verdicts)
     done = _written(changed, rules, refuted) if options.write else "would change"
     files = f"{len(changed)} {'file' if len(changed) == 1 else 'files'}"

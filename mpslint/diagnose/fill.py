@@ -15,21 +15,17 @@ _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 def filled(explanation: Explanation, captures: Mapping[str, str], versions: Mapping[str, Version]) -> Explanation:
     """Return the explanation with `{name}` replaced by what was captured.
 
-    An upgrade is left out when the log names a version that satisfies it.
+    An upgrade is left out when the log names a version that satisfies it; what is said first then begins without "Or".
     """
 
     def fill(text: str) -> str:
         return _PLACEHOLDER.sub(lambda match: captures[match.group(1)], text)
 
-    changes = tuple(
-        dataclasses.replace(change, say=fill(change.say))
-        for change in explanation.changes
-        if change.settings or not change.upgrade.terms or not change.upgrade.matches(versions)
-    )
-    return dataclasses.replace(
-        explanation,
-        title=fill(explanation.title),
-        means=fill(explanation.means),
-        does_not_mean=fill(explanation.does_not_mean),
-        changes=changes,
-    )
+    left = [one for one in explanation.changes if one.settings or not one.upgrade.terms or not one.upgrade.matches(versions)]
+    changes = tuple(dataclasses.replace(one, say=fill(one.say if number else _first(one.say))) for number, one in enumerate(left))
+    title, means, not_meant = map(fill, (explanation.title, explanation.means, explanation.does_not_mean))
+    return dataclasses.replace(explanation, title=title, means=means, does_not_mean=not_meant, changes=changes)
+
+
+def _first(say: str) -> str:
+    return say[3].upper() + say[4:] if say.startswith("Or ") else say

@@ -93,3 +93,19 @@ def test_a_text_in_a_library_is_looked_up(source: str, word: str, tmp_path: Path
     claim = sources.claim(source, releases)
 
     assert sources.judged(claim, wheels.Wheels(None, tmp_path, 0), releases)[0] == word
+
+
+def test_the_share_of_entries_that_are_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A row counts with all its entries where its sources are proved or it gives operators; one refuted source keeps its row out."""
+    monkeypatch.syspath_prepend(TOOL.parent)
+    sources = importlib.import_module("refresh.sources")
+    (tmp_path / "names.yaml").write_text("a: [1, 2]\n")
+    (tmp_path / "kept.yaml").write_text(
+        "rows:\n  - {call: [f, g], source: read}\n  - {call: [h], source: lost}\n  - {call: [i], op: [aten]}\n  - {call: [k], note: none}\n"
+    )
+    words = [("read", "proved"), ("lost", "proved"), ("lost", "refuted")]
+    verdicts = [sources.Verdict("kept", source, word) for source, word in words]
+
+    assert sources.share_of(tmp_path, verdicts, {"names"}, 1) == (
+        "11 entries in the tables: 18.2% rebuilt, 45.5% in rows that are opened, 9.1% compared"
+    )

@@ -20,28 +20,31 @@ _CAST = re.compile(rb"CastPolicyE(\d)ELN3c1010DeviceTypeE13E.*?_ops(\d+)(\w+)")
 _POLICIES = {"half": b"0", "float32": b"1", "widest": b"4"}
 
 
-def check_configurations(platform: Path, wheels: Wheels, release: str) -> Iterator[str]:
-    """Yield the lines to print: parameters of `models/` and `model_families.yaml` that a class lacks, and how many have its default."""
+def check_configurations(platform: Path, wheels: Wheels, release: str) -> tuple[list[str], int]:
+    """Return the lines to print, of parameters of `models/` and `model_families.yaml` that a class lacks, and how many have its default."""
     texts = (wheels.text("transformers", release, path) or "" for path in wheels.files("transformers", release) if _FILE.fullmatch(path))
     classes = {node.name: node for text in texts for node in ast.parse(text).body if isinstance(node, ast.ClassDef)}
     types = {_fields(name, {name: node}).get("model_type"): name for name, node in reversed(classes.items())}
     counts: Counter[bool] = Counter()
+    lines: list[str] = []
     for who, name, values in _rows(platform, types):
         fields = _fields(name, classes)
         counts.update(fields[key] == value for key, value in values.items() if key in fields)
-        yield from (f"{who}: {name} has no {key}" for key in values if key not in fields)
-    yield f"{counts[True]} parameters of models have the defaults of their classes, {counts[False]} are set by checkpoints"
+        lines += (f"{who}: {name} has no {key}" for key in values if key not in fields)
+    said = f"{counts[True]} parameters of models have the defaults of their classes, {counts[False]} are set by checkpoints"
+    return [*lines, said], counts[True]
 
 
-def check_autocast(platform: Path, wheels: Wheels, release: str) -> Iterator[str]:
-    """Yield the operators that autocast casts on MPS and `autocast.yaml` lacks, and how many it has in their group."""
+def check_autocast(platform: Path, wheels: Wheels, release: str) -> tuple[list[str], int]:
+    """Return the lines to print, of operators that autocast casts on MPS and `autocast.yaml` lacks, and how many it has in their group."""
     table = read(platform / "autocast.yaml")
     groups = {_POLICIES[group]: tuple(names) for group, names in table.get("mps", {}).items()}
     listed = ("_", *table.get("recurrent", ()), *(name for names in groups.values() for name in names))
     found = _CAST.findall(wheels.printable("torch", release, LIBRARY) or b"")
     casts = {(policy, name[: int(size)].decode()) for policy, size, name in found}
-    yield from (f"{name}: autocast casts it; autocast.yaml lacks it" for _, name in sorted(casts) if groups and not name.startswith(listed))
-    yield f"{sum(name in groups.get(policy, ()) for policy, name in casts)} operators that autocast casts on MPS are listed as it does"
+    lines = [f"{name}: autocast casts it; autocast.yaml lacks it" for _, name in sorted(casts) if groups and not name.startswith(listed)]
+    right = sum(name in groups.get(policy, ()) for policy, name in casts)
+    return [*lines, f"{right} operators that autocast casts on MPS are listed as it does"], right
 
 
 def _rows(platform: Path, types: Mapping[Any, str]) -> Iterator[tuple[str, str, Mapping[str, Any]]]:

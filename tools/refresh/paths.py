@@ -50,13 +50,13 @@ def defined_in(wheels: Wheels, package: str, release: str) -> set[str]:
     return found
 
 
-def check_paths(platform: Path, wheels: Wheels, scope: Scope) -> list[str]:
-    """Return the lines to print: how many names of hand-kept tables the newest releases have, and each that came to be gone."""
+def check_paths(platform: Path, wheels: Wheels, scope: Scope) -> tuple[list[str], int]:
+    """Return the lines to print, of names in hand-kept tables that are gone, and how many entries are what classes and symbols say."""
     written: dict[str, set[str]] = {}
     for path in sorted(platform.rglob("*.yaml")):
         for name in names_in(parsed(path.read_text(encoding="utf-8"))) if path.stem not in REBUILT else ():
             written.setdefault(name, set()).add(path.stem)
-    lines, found, older, unread = [], 0, [], 0
+    lines, found, older, unread, right = [], 0, [], 0, 0
     for package, releases in scope.releases.items():
         names = sorted(name for name in written if name.partition(".")[0] == package.replace("-", "_"))
         before = scope.before.get(package)
@@ -77,22 +77,24 @@ def check_paths(platform: Path, wheels: Wheels, scope: Scope) -> list[str]:
     lines.append(f"{found} names found, {len(older)} of older releases or made while a package runs, {unread} unread")
     for package, check in (("torch", _undetermined), ("torch", check_autocast), ("transformers", check_configurations)):
         try:
-            lines += check(platform, wheels, scope.releases[package][-1]) if scope.releases.get(package) else ()
+            told, number = check(platform, wheels, scope.releases[package][-1]) if scope.releases.get(package) else ([], 0)
         except LimitReached:
             continue
-    return lines
+        lines += told
+        right += number
+    return lines, right
 
 
-def _undetermined(platform: Path, wheels: Wheels, release: str) -> Iterator[str]:
-    """Yield what torch's documentation says raises on MPS under deterministic algorithms, and no row of `operator_calls.yaml` does."""
+def _undetermined(platform: Path, wheels: Wheels, release: str) -> tuple[list[str], int]:
+    """Return the lines to print, of what torch's documentation says raises on MPS under deterministic algorithms and no row of
+    `operator_calls.yaml` does; no entry counts, as such rows give their sources."""
     rows = read(platform / "operator_calls.yaml").get("calls", ())
     text = wheels.text("torch", release, "torch/__init__.py") if rows else None
     told = {name for row in rows if row["kind"] == "nondeterministic" for name in (*row.get("call", ()), *row.get("method", ()))}
     said = set(_raising(text or ""))
-    for name in sorted(said):
-        if name not in told and name.rpartition(".")[2] not in told:
-            yield f"{name}: raises on MPS in torch {_minor(release)} under deterministic algorithms; add a row that says so"
-    yield f"{len(said)} operators that raise on MPS under deterministic algorithms"
+    lacking = (name for name in sorted(said) if name not in told and name.rpartition(".")[2] not in told)
+    lines = [f"{name}: raises on MPS in torch {_minor(release)} under deterministic algorithms; add a row that says so" for name in lacking]
+    return [*lines, f"{len(said)} operators that raise on MPS under deterministic algorithms"], 0
 
 
 def _raising(text: str) -> Iterable[str]:

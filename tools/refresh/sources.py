@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -136,6 +136,34 @@ def check_sources(rules: Path, wheels: Wheels, releases: Mapping[str, Sequence[s
             except LimitReached as error:
                 found.append(Verdict(rule, source, "unread", f"{error} is beyond the limit of downloads"))
     return found
+
+
+def opened_of(value: Any, proved: Collection[str]) -> tuple[int, int]:
+    """Return how many entries (values that are no list and no mapping) a table has, and how many of them stand in rows that are opened.
+
+    Such a row gives a source that is proved, or operators, which another table has from the wheels.
+    """
+    if isinstance(value, Mapping):
+        inner = [opened_of(one, proved) for one in value.values()]
+        given = value.get("source", value.get("sources", ()))
+        is_opened = "op" in value or any(one in proved for one in ([given] if isinstance(given, str) else given))
+    else:
+        inner, is_opened = [opened_of(one, proved) for one in value] if isinstance(value, list) else [], False
+    entries = sum(number for number, _ in inner) or 1
+    return entries, entries if is_opened else sum(opened for _, opened in inner)
+
+
+def share_of(platform: Path, verdicts: Iterable[Verdict], rebuilt: Collection[str], compared: int) -> str:
+    """Say which part of the tables' entries is rebuilt, which stands in rows that are opened, and which was compared with classes."""
+    listed = list(verdicts)
+    refuted = {one.source for one in listed if one.word != "proved"}
+    proved = {one.source for one in listed} - refuted
+    counts = {path: opened_of(parsed(path.read_text(encoding="utf-8")), proved) for path in platform.rglob("*.yaml")}
+    entries = sum(number for number, _ in counts.values())
+    whole = sum(number for path, (number, _) in counts.items() if path.stem in rebuilt)
+    opened = sum(number for path, (_, number) in counts.items() if path.stem not in rebuilt)
+    parts = (f"{whole / entries:.1%} rebuilt", f"{opened / entries:.1%} in rows that are opened", f"{compared / entries:.1%} compared")
+    return f"{entries} entries in the tables: {', '.join(parts)}"
 
 
 def said_of(verdicts: Iterable[Verdict]) -> list[str]:
