@@ -17,7 +17,7 @@ from mpslint.core.versions import VersionRange
 from mpslint.facts.values import Bound, Call, Class, Context, Function, Instance, Items, Value, alternatives_of, made_from, origin_of
 from mpslint.facts.values import Mapping as DictValue
 from mpslint.program.hooks import loader_makers
-from mpslint.program.implicit import inside
+from mpslint.program.places import inside
 from mpslint.program.platform import load_platform
 from mpslint.rule.loaders import with_workers
 from mpslint.rule.main_block import only_in_main, read_of
