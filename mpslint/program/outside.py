@@ -59,7 +59,7 @@ def call_outside(m: Walker, callee: Value, receiver: Value | None, arguments: Ca
         names = (callee.name,)
     elif isinstance(callee, Instance):
         names = (callee.name if callee.owner is not None else f"{callee.name}.__call__",)
-    if method in m.platform.returns_self and isinstance(receiver, Instance):
+    if names and method in m.platform.returns_self and isinstance(receiver, Instance):
         made = domain.call(m, callee, names[0], method, receiver, arguments, node, Instance(names[0]))
         record_call(m, names, method, receiver, arguments, node, made if isinstance(made, Instance) and made is not receiver else None)
         return receiver if made is None else made

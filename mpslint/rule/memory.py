@@ -13,9 +13,9 @@ from mpslint.settings.evidence import Evidence
 from mpslint.target.macs import GIB, limits, smallest_for
 from mpslint.tensors.graphs import passes_of
 from mpslint.tensors.memory import bytes_of, dtype_in, size_of
-from mpslint.tensors.shapes import shape_of
+from mpslint.tensors.shapes import product_of, shape_of
 from mpslint.tensors.signatures import load_signatures
-from mpslint.tensors.traits import GRAPH, SHAPE, is_true, joined_trait
+from mpslint.tensors.traits import SHAPE, joined_trait
 
 ON_DEVICE = ("device", "wanted")
 JOINS = ("joined", "stacked")
@@ -79,8 +79,10 @@ def _needed(event: TensorEvent, evidence: Evidence) -> _Needed | None:
     if signature is None or not signature.copies:
         is_alone = sum(each) - each[-1] < GIB // 20
         return _Needed(event, sum(each), "made" if is_alone else "beside", largest.dtype)
-    own = passes_of(largest.value)
-    is_backward = is_true(joined_trait(largest.value, GRAPH)) and any(one.passes & own for one in evidence.facts.gradients)
+    shape, own = shape_of(largest.value), passes_of(largest.value)
+    is_backward = event.of == "loss" and any(one.passes & own for one in evidence.facts.gradients)
+    if shape is None or shape.memory is None or product_of(shape.lengths) != product_of(shape.memory):
+        return None  # of a slice, only a part is copied
     return _Needed(event, each[-1] * signature.copies[is_backward], "backward" if is_backward else "run", largest.dtype)
 
 
@@ -91,7 +93,7 @@ def _kept(event: TensorEvent, evidence: Evidence) -> _Needed | None:
     each = bytes_of(kept, dtype)
     loop = event.context.all_loops[-1]
     through = next((iterated for one, iterated, _ in evidence.facts.loops if one is loop), None)
-    if not isinstance(through, Items) or through.open:
+    if not isinstance(through, Items) or through.open or len(event.context.all_loops) > 1:
         return _Needed(event, 3 * each, "growing", dtype)
     joining = [call for call in evidence.facts.calls if any(one is container for value in call.given for one in alternatives_of(value))]
     signatures = [load_signatures().get(call.name) for call in joining]

@@ -20,7 +20,6 @@ from mpslint.facts.values import (
     OneOf,
     Value,
     alternatives_of,
-    is_weak,
 )
 from mpslint.tensors.dimensions import row_of
 from mpslint.tensors.kinds import Kinds, fits, load_kinds
@@ -90,7 +89,7 @@ def make(
 
 
 def _first_batch(m: Machine, size: Value, data: Value, node: ast.AST) -> Value:
-    """Return how many rows the first batch has: the size of a batch, unless there are fewer."""
+    """Return how many rows the first batch has: the size of a batch, unless there are fewer; Unknown where nobody says how many."""
     if not isinstance(size, Known) or type(size.value) is not int:
         return UNKNOWN
     getter = data.cls.lookup("__len__") if isinstance(data, Instance) and data.cls is not None else None
@@ -100,8 +99,11 @@ def _first_batch(m: Machine, size: Value, data: Value, node: ast.AST) -> Value:
     rows = _followed(m, getter, [data], node) if isinstance(getter, Function) else UNKNOWN
     if isinstance(shape, Known) and shape.value.lengths:
         rows = Known(shape.value.lengths[0], weak=shape.weak)
-    fewer = isinstance(rows, Known) and type(rows.value) is int and rows.value < size.value
-    return Known(AtMost(rows.value if fewer and isinstance(rows, Known) else size.value), size.origin, size.weak or is_weak(rows))
+    if isinstance(data, Items) and not data.open:
+        rows = Known(len(data.slots))
+    if not isinstance(rows, Known) or type(rows.value) is not int:
+        return UNKNOWN
+    return Known(AtMost(min(rows.value, size.value)), size.origin, size.weak or rows.weak)
 
 
 def _is_read(kinds: Kinds, given: Iterable[Value]) -> bool:

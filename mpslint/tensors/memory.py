@@ -11,7 +11,7 @@ from mpslint.tensors.kinds import DTYPES, load_kinds
 from mpslint.tensors.meet import is_assumed, note
 from mpslint.tensors.shapes import product_of, shape_of
 from mpslint.tensors.signatures import Signature
-from mpslint.tensors.traits import DTYPE, PLACE, Machine, devices_of, dtype_of, joined_trait
+from mpslint.tensors.traits import DTYPE, GRAPH, PLACE, Machine, devices_of, dtype_of, is_true, joined_trait
 
 LARGE = 2**30
 """Bytes from which on what is made is noted: less than any Mac has."""
@@ -39,10 +39,11 @@ def size_of(dtype: str) -> int:
 def note_large(m: Machine, node: ast.AST, made: Value, operands: Sequence[Value], signature: Signature) -> None:
     """Note that what is made on the Mac's GPU, with what certainly lies there beside it, takes many bytes.
 
-    The last operand of the event is the largest tensor: the one made, or the first given where others as large are made of that.
+    The last operand of the event is the largest tensor: the one made, or the first given where others as large are made of that. Under a
+    test that isn't decided (`if self.flash`) nothing is certain.
     """
     largest = operands[0] if signature.copies and operands else made
-    if m.is_silent or not m.context.called or (shape := shape_of(largest)) is None:
+    if m.is_silent or not m.context.called or m.context.guards or (shape := shape_of(largest)) is None:
         return
     places = [joined_trait(one, PLACE) for one in (largest, *operands)]
     if any(devices_of(one) != {load_kinds().gpu} or is_assumed(one) for one in places[:1]):
@@ -53,4 +54,5 @@ def note_large(m: Machine, node: ast.AST, made: Value, operands: Sequence[Value]
             together.setdefault(own.memory, one)
     shown = [Operand(one, load_kinds().gpu, dtype_in(m.context, one), node) for one in reversed(together.values())]
     if sum(bytes_of(one.value, one.dtype) for one in shown) * max((1, *signature.copies)) >= LARGE:
-        note(m, TensorEvent("large", node, tuple(shown), Certainty.SURE, m.context, name=signature.name))
+        is_loss = is_true(joined_trait(made, GRAPH)) and not getattr(shape_of(made), "lengths", ())  # it is what is differentiated
+        note(m, TensorEvent("large", node, tuple(shown), Certainty.SURE, m.context, "loss" if is_loss else "", name=signature.name))

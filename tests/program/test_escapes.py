@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.program.against_cpython import compare
+from tests.program.against_cpython import compare, walked
 
 HEAD = """import collections, copy, functools, heapq, itertools, operator, queue, random, types
 n = 0
@@ -305,3 +305,11 @@ def test_what_python_may_call_of_an_object_is_taken_to_have_run(put: str) -> Non
             false[use] = found[0]
 
     assert not false
+
+
+def test_a_method_that_may_be_another_one_is_read() -> None:
+    """`train` gives the object that it is asked of, unless the object holds something else by that name."""
+    made = "if len(sys.argv) > 2:\n    m = V()\n    setattr(m, 'train' if len(sys.argv) > 4 else 'b', 3)\nelse:\n    m = V()\n"
+    code = f"import sys\nfrom torch import nn\nclass V(nn.Module):\n    def go(self):\n        self.train()\n{made}m.go()\nprobe(1)\n"
+
+    assert list(walked(code))

@@ -334,6 +334,15 @@ def test_a_note_fails_no_junit_case(folder: Path) -> None:
     assert "Fix (safe)" in (suite.findtext("testcase/system-out") or "")
 
 
+def test_junit_has_a_suite_for_a_file_that_a_finding_is_in_without_being_asked_about(folder: Path) -> None:
+    """A requirement of the folder, say."""
+    report = reported(folder, PYTHON)
+    elsewhere = tuple(replace(one, place=replace(one.place, path=folder / "requirements.txt")) for one in report.files[0].findings)
+    top = ET.fromstring(render("junit", replace(report, files=[replace(report.files[0], findings=elsewhere)])))
+
+    assert [suite.get("name") for suite in top] == [PYTHON, "requirements.txt"]
+
+
 def test_markdown_is_a_table_that_no_text_breaks(folder: Path) -> None:
     """Pipes, markup and mentions in messages stay text; the comment stays below GitHub's limit."""
     report = reported(folder, PYTHON)

@@ -119,7 +119,7 @@ result = torch.cat(kept)
 TOLD = {
     "logits": (GPT + TRAINED.format(batch=64), "F.cross_entropy() gets a tensor of 64 x 1,024 x 50,304 x 4 bytes = 12.3 GiB, and its backward pass holds 3 of that size: 36.8 GiB at once."),
     "logits by options": (GPT + OPTIONS + TRAINED.format(batch="args.batch"), "F.cross_entropy() gets a tensor of 64 x 1,024 x 50,304 x 4 bytes = 12.3 GiB with the default options, and its backward pass holds 3 of that size: 36.8 GiB at once."),
-    "scores": (ATTENTION.format(length=8192), "F.softmax() gets a tensor of 16 x 16 x 8,192 x 8,192 x 4 bytes = 64.0 GiB, and its backward pass holds 3 of that size: 192.0 GiB at once."),
+    "scores": (ATTENTION.format(length=8192), "F.softmax() gets a tensor of 16 x 16 x 8,192 x 8,192 x 4 bytes = 64.0 GiB, and makes another of that size: 128.0 GiB at once."),
     "activations": (CONVOLUTION.format(side=512), "net() makes a tensor of 256 x 64 x 512 x 512 x 4 bytes = 16.0 GiB, and with its operands 16.8 GiB are in memory at once."),
     "kept logits": (GPT + KEPT.format(rounds=20), "kept keeps 20 tensors of 64 x 512 x 50,257 x 4 bytes = 6.1 GiB, which are then joined in another tensor: 245.4 GiB at once."),
 }  # fmt: skip
@@ -132,6 +132,11 @@ SILENT = {
     "compiled": GPT + TRAINED.format(batch=64).replace('.to("mps")', '.to("mps")\nmodel = torch.compile(model)', 1),
     "on the CPU": (GPT + TRAINED.format(batch=64)).replace('"mps"', '"cpu"'),
     "half numbers": CONVOLUTION.format(side=512).replace("    loss = criterion(net(x), y)", '    with torch.autocast("mps", dtype=torch.float16):\n        loss = criterion(net(x), y)'),
+    "a path for older releases": ATTENTION.format(length=8192).replace("        scores =", "        if hasattr(F, 'scaled_dot_product_attention'):\n            return F.scaled_dot_product_attention(q, k, v)\n        scores ="),
+    "the last of them": (GPT + TRAINED.format(batch=32)).replace("logits.view(-1, logits.size(-1)), targets.view(-1)", "logits[:, -1], targets[:, -1]"),
+    "fewer pictures": CONVOLUTION.format(side=512).replace("DataLoader(Pictures()", "DataLoader(torch.utils.data.Subset(Pictures(), range(8))"),
+    "some of the pictures": CONVOLUTION.format(side=512).replace("shuffle=True", "sampler=torch.utils.data.SubsetRandomSampler(range(8))"),
+    "of no gradient": (GPT + TRAINED.format(batch=40)).replace("loss.backward()", "logits.mean().backward()").replace("model(x, y)", "model(x)").replace("    optimizer.step()", "    accuracy = (logits.softmax(-1).argmax(-1) == y).float().mean()"),
     "in parts": GPT + 'model = GPT(50304, 768, 1024).to("mps")\nfor part in torch.randint(0, 50304, (64, 1024), device="mps").split(8):\n    logits, loss = model(part, part)\n    loss.backward()\n    del logits\n',
 }  # fmt: skip
 

@@ -18,12 +18,12 @@ def render(report: CheckReport) -> str:
     top = ET.Element("testsuites", name="mpslint")
     found: dict[str, list[Record]] = {path_from(report.root, file.path): [] for file in report.files}
     unread: dict[str, list[Notice]] = {path: [] for path in found}
-    for record in records(report):
-        found[record.path].append(record)
+    for record in records(report):  # one of a run may lie in a file that wasn't asked about
+        found.setdefault(record.path, []).append(record)
     for notice in notices(report):
-        unread[notice.path].append(notice)
-    for path in found:
-        _suite(top, path, found[path], unread[path])
+        unread.setdefault(notice.path, []).append(notice)
+    for path in {**found, **unread}:
+        _suite(top, path, found.get(path, []), unread.get(path, []))
     for name in ("tests", "failures", "errors", "skipped"):
         top.set(name, str(sum(int(suite.get(name, "0")) for suite in top)))
     ET.indent(top)
