@@ -98,12 +98,21 @@ def inside(value: Value) -> list[Value]:
 
 
 def is_vague(value: Value) -> bool:
-    """Return whether a list or dict may hold more than is known of it, or something that isn't known."""
-    if isinstance(value, OneOf):
-        return any(map(is_vague, value.values))
-    if not isinstance(value, (Items, Mapping)):
-        return False
-    return content_of(value)[1] or any(one.__class__ is Unknown or (isinstance(one, Items) and is_vague(one)) for one in inside(value))
+    """Return whether a list or dict may hold more than is known of it, or something that isn't known; lists in it included."""
+    waiting, seen = [value], set[int]()
+    while waiting:
+        one = waiting.pop()
+        if id(one) in seen:  # a tuple may hold the same one twice, and that one as well
+            continue
+        seen.add(id(one))
+        if isinstance(one, OneOf):
+            waiting += one.values
+        elif isinstance(one, (Items, Mapping)):
+            found = inside(one)
+            if content_of(one)[1] or any(inner.__class__ is Unknown for inner in found):
+                return True
+            waiting += [inner for inner in found if isinstance(inner, Items)]
+    return False
 
 
 def widened(place: Items | Mapping, old: Content, new: Content) -> Content | None:
