@@ -69,6 +69,8 @@ def _subscript(m: Walker, node: ast.Subscript) -> Value:
         return part
     is_part = isinstance(index, Items) and index.kind == "slice"
     if isinstance(index, Items) and is_part and any(isinstance(one, (Known, Items)) for one in alternatives_of(base)):
+        if bounds_of(index) is None:
+            may_raise(m)  # by a step of 0
         return part_of(base, index, node)
     part = get_item(m, base, UNKNOWN if is_part else index)
     return choices.looked_up(m, node, index, part, lambda other: get_item(m, base, other))
@@ -79,7 +81,9 @@ def part_of(base: Value, index: Items, node: ast.Subscript) -> Value:
     bounds = bounds_of(index)
     if isinstance(base, OneOf):
         return join_all([part_of(one, index, node) for one in base.values])
-    if bounds is None or bounds.step == 0:
+    if bounds is not None and bounds.step == 0:
+        raise Raised("ValueError")
+    if bounds is None:
         values = base.values() if isinstance(base, Items) and base.kind in ("list", "tuple") and not base.open else []
         return Items(base.kind, {}, node, True, join_all(values)) if values and isinstance(base, Items) else UNKNOWN
     if isinstance(base, Known) and isinstance(base.value, (str, bytes)):

@@ -48,17 +48,13 @@ def call_outside(m: Walker, callee: Value, receiver: Value | None, arguments: Ca
     implicit.called(m, arguments.all, implicit.ANY)
     _change_given(m, callee, receiver, arguments, node)
     method = node.func.attr if isinstance(node.func, ast.Attribute) and not m.is_known_module(receiver) else ""
-    names: tuple[str, ...] = ()
+    names = _names_of(callee)
     if method in WRITING and isinstance(receiver, Instance):  # `super().__setattr__(name, value)`
         return m.calls.call_with(m, Symbol(WRITING[method]), [receiver, *arguments.given], node)
     if method in CHANGING and isinstance(receiver, Instance) and receiver.name == executed.NAMES:
         m.store.lose((dict(enumerate((*arguments.all, *arguments.unpacked))), True))
         executed.forget_names(m, receiver.slots, method not in ("update", "setdefault"))
         return Known(None, node) if method == "update" else UNKNOWN
-    if isinstance(callee, Symbol):
-        names = (callee.name,)
-    elif isinstance(callee, Instance):
-        names = (callee.name if callee.owner is not None else f"{callee.name}.__call__",)
     if names and method in m.platform.returns_self and isinstance(receiver, Instance):
         made = domain.call(m, callee, names[0], method, receiver, arguments, node, Instance(names[0]))
         record_call(m, names, method, receiver, arguments, node, made if isinstance(made, Instance) and made is not receiver else None)
@@ -104,6 +100,13 @@ def call_outside(m: Walker, callee: Value, receiver: Value | None, arguments: Ca
     name = names[0] if names else ""
     about = domain.call(m, callee, name, method, receiver, arguments, node, result)
     return result if about is None else about
+
+
+def _names_of(callee: Value) -> tuple[str, ...]:
+    """Return the name of what is called; none for what isn't known."""
+    if isinstance(callee, Instance):
+        return (callee.name if callee.owner is not None else f"{callee.name}.__call__",)
+    return (callee.name,) if isinstance(callee, Symbol) else ()
 
 
 def _change_given(m: Walker, callee: Value, receiver: Value | None, arguments: CallArguments, node: ast.Call) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 from mpslint.facts.facts import Handler
 from mpslint.facts.joined import truth
 from mpslint.facts.values import UNKNOWN, Class, Function, Instance, Items, Known, OneOf, Symbol, Unknown, Value
-from mpslint.program import effects, implicit
+from mpslint.program import implicit
 from mpslint.program.assignments import assign
 from mpslint.program.exits import Departure, Exit, cut, leave, marks, may_raise
 from mpslint.program.flow import ends_program
@@ -19,7 +19,7 @@ from mpslint.program.machine import Walker
 from mpslint.program.places import MISSING, Place, Writes, unknown_for, value_at
 
 NO_MODULE = "builtins.ModuleNotFoundError"
-CLOSING = frozenset({"close", "__enter__", "__exit__"})
+MANAGING = frozenset({"close", "__enter__", "__exit__"})  # `closing(file)` asks for the first
 """The methods that a manager may call of what it was given."""
 LONGEST_READ = 3
 """Statements of a `try` block that reads a configuration file and does little else."""
@@ -185,12 +185,11 @@ def _with_items(m: Walker, node: ast.With | ast.AsyncWith, items: Sequence[ast.w
         enter, exit_method = (value.cls.lookup(f"__{prefix}{verb}__") for verb in ("enter", "exit"))
         if isinstance(enter, Function):
             entered = m.calls.call_function(m, enter, [value], {}, False, item.context_expr)
-    elif isinstance(value, Instance):
-        effects.call_given(m, value, "__enter__", [])
-    elif isinstance(value, (Known, Items, OneOf, Unknown)):
+    else:
+        implicit.called(m, [value], MANAGING)
+    if isinstance(value, (Known, Items, OneOf, Unknown)):
         may_raise(m)
         m.store.lose(value)
-        effects.call_method(m, "__enter__", [])
         entered = UNKNOWN if not isinstance(value, Unknown) else value
     if item.optional_vars is not None:
         assign(m, item.optional_vars, entered, item.context_expr, node)
@@ -198,18 +197,15 @@ def _with_items(m: Walker, node: ast.With | ast.AsyncWith, items: Sequence[ast.w
     def left(given: Value) -> Value:
         if isinstance(exit_method, Function):
             return m.calls.call_function(m, exit_method, [value, given, given, given], {}, False, item.context_expr)
-        effects.call_given(m, value, "__exit__", [])
-        effects.call_method(m, "__exit__", [])
+        implicit.called(m, [value], MANAGING)
         return UNKNOWN
-
-    given = [one.value for one in value.call.arguments] if isinstance(value, Instance) and value.call is not None else []
 
     may_be_own = (isinstance(value, (OneOf, Unknown)) and "__exit__" in m.methods) or _may_swallow(m, value)
     with m.within(managers=(*m.context.managers, value)):
         if isinstance(exit_method, Function) or may_be_own:
             return _left(m, left, lambda: _with_items(m, node, others))
         leaves = _with_items(m, node, others)
-        implicit.called(m, given, CLOSING)  # `closing(file)`
+        implicit.called(m, [value], MANAGING)
         return leaves
 
 
