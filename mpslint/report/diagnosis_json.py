@@ -27,8 +27,7 @@ from mpslint.diagnose.log import LogPlace
 from mpslint.diagnose.memory_log import MemoryLog
 from mpslint.diagnose.memory_points import Point
 from mpslint.diagnose.memory_words import evidence
-from mpslint.diagnose.out_of_memory import OutOfMemory
-from mpslint.diagnose.sizes import Size
+from mpslint.diagnose.out_of_memory import AMOUNTS, OutOfMemory
 from mpslint.report.diagnosis_words import summary
 
 SCHEMA = 1
@@ -86,10 +85,7 @@ def _memory(memory: OutOfMemory) -> dict[str, Any]:
     return {
         "verdict": memory.verdict,
         "beside": memory.beside or None,
-        "allocated_bytes": _bytes(numbers.allocated),
-        "other_bytes": _bytes(numbers.other),
-        "limit_bytes": _bytes(numbers.limit),
-        "request_bytes": _bytes(numbers.request),
+        **{f"{name}_bytes": size.bytes if (size := getattr(numbers, name)) else None for name in AMOUNTS},
         "pool": numbers.pool or None,
         "other_share": _rounded(memory.other_share),
         "full": _rounded(memory.full),
@@ -103,14 +99,10 @@ def _memory(memory: OutOfMemory) -> dict[str, Any]:
 
 def _memory_log(log: MemoryLog, explanation: Explanation | None) -> dict[str, Any]:
     return {
-        "verdict": log.verdict,
-        "certain": log.certain,
-        "points": log.points,
+        **{name: getattr(log, name) for name in ("verdict", "certain", "points")},
         "first": _point(log.first),
         "last": _point(log.last),
-        "jump_step": log.jump_step,
-        "dropped": log.dropped,
-        "has_units": log.has_units,
+        **{name: getattr(log, name) for name in ("jump_step", "dropped", "has_units")},
         "explanation": _explanation(explanation) if explanation else None,
     }
 
@@ -127,10 +119,6 @@ def _frame(frame: UserLine | None) -> dict[str, Any] | None:
     if frame is None:
         return None
     return {"file": frame.file or None, "cell": frame.cell, "execution": frame.execution, "line": frame.line}
-
-
-def _bytes(size: Size | None) -> int | None:
-    return size.bytes if size else None
 
 
 def _rounded(value: float | None) -> float | None:
