@@ -17,13 +17,13 @@ its outputs. A point of a memory log is {"step", "live", "driver"}, in bytes whe
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 from mpslint.core.versions import format_version
 from mpslint.diagnose.catalogue import Explanation
 from mpslint.diagnose.diagnosis import Diagnosis, Symptom
 from mpslint.diagnose.frames import UserLine
-from mpslint.diagnose.log import LogPlace
 from mpslint.diagnose.memory_log import MemoryLog
 from mpslint.diagnose.memory_points import Point
 from mpslint.diagnose.memory_words import evidence
@@ -44,7 +44,7 @@ def diagnosis_json(diagnosis: Diagnosis) -> dict[str, Any]:
         "summary": summary(diagnosis),
         "symptoms": [_symptom(symptom) for symptom in diagnosis.symptoms],
         "memory_log": _memory_log(log, diagnosis.memory_explanation) if log else None,
-        "unknown": [{"text": error.text, "place": _place(error.place), "frame": _frame(error.frame)} for error in diagnosis.unknown],
+        "unknown": [{"text": error.text, "place": asdict(error.place), "frame": _frame(error.frame)} for error in diagnosis.unknown],
         "versions": {name: format_version(version) for name, version in diagnosis.versions.items()},
         "looked_for": diagnosis.looked_for,
     }
@@ -56,7 +56,7 @@ def _symptom(symptom: Symptom) -> dict[str, Any]:
         "role": symptom.message.role.value,
         "severity": symptom.message.severity.value,
         "follows": symptom.follows or None,
-        "place": _place(symptom.place),
+        "place": asdict(symptom.place),
         "times": symptom.times,
         "quote": symptom.quote,
         "captures": dict(symptom.captures),
@@ -109,10 +109,6 @@ def _memory_log(log: MemoryLog, explanation: Explanation | None) -> dict[str, An
 
 def _point(point: Point) -> dict[str, Any]:
     return {"step": point.step, "live": point.live, "driver": point.driver}
-
-
-def _place(place: LogPlace) -> dict[str, Any]:
-    return {"line": place.line, "cell": place.cell}
 
 
 def _frame(frame: UserLine | None) -> dict[str, Any] | None:
