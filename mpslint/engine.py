@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mpslint.core.finding import Finding, Fix, RuleError, Safety, Severity, Span
+from mpslint.core.grouped import grouped
 from mpslint.core.record import record
 from mpslint.program.parse import parse_program
 from mpslint.program.unreached import read
@@ -140,10 +141,7 @@ def check_run(
     found = [finding for rule in rules for finding in _findings(rule, evidence, shown)]
     found = _after_fixes(evidence, rules, found, lambda *how: gather_run(run, target, *how), looks_ahead, shown)
     found = _sound(found, document) if looks_ahead else found
-    by_file: dict[str, list[Finding]] = {}
-    for finding in _beside_others(found, rules):
-        path, own = placed(finding, run)
-        by_file.setdefault(path, []).append(own)
+    by_file = grouped(placed(finding, run) for finding in _beside_others(found, rules))
     parts = [(rule.id, span, run.document.part_at(span.start)) for rule in rules for span in ruled_out(rule, evidence)]
     left = frozenset((run.paths[part.first_line], id_, moved(span, part.span.start)) for id_, span, part in parts)
     return Walked({path: tuple(findings) for path, findings in by_file.items()}, evidence, left)

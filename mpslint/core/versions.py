@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from mpslint.core.finding import RuleError
+from mpslint.core.grouped import grouped
 from mpslint.core.record import record
 
 Version = tuple[int, ...]
@@ -91,7 +92,5 @@ def corners(ranges: Iterable[VersionRange]) -> Iterator[dict[str, Version]]:
 
 def in_words(said: Iterable[Said]) -> str:
     """Return versions on one line, grouped by where they were read."""
-    groups: dict[str, list[str]] = {}
-    for _, words, source in said:
-        groups.setdefault(source, []).append(words)
+    groups = grouped((source, words) for _, words, source in said)
     return "; ".join(f"{', '.join(words)} ({source})" for source, words in groups.items())

@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
+from mpslint.core.grouped import grouped
 from mpslint.core.versions import Version
 from mpslint.diagnose.cases import case_of
 from mpslint.diagnose.catalogue import MEMORY, NAME, OPERATOR, Catalogue, Change, Explanation, catalogue
@@ -61,11 +62,11 @@ def _index() -> Index:
 
 def _groups(matches: Sequence[TextMatch]) -> list[list[TextMatch]]:
     """Return the matches of each message together; two out-of-memory texts are one only with one verdict."""
-    groups: dict[tuple[str, str], list[TextMatch]] = {}
-    for match in matches:
-        verdict = read_out_of_memory(match.squeezed).verdict if match.message.reader == MEMORY else ""
-        groups.setdefault((match.message.id, verdict), []).append(match)
-    return list(groups.values())
+
+    def verdict(match: TextMatch) -> str:
+        return read_out_of_memory(match.squeezed).verdict if match.message.reader == MEMORY else ""
+
+    return list(grouped(((match.message.id, verdict(match)), match) for match in matches).values())
 
 
 def _symptom(
@@ -103,11 +104,5 @@ def _quote(text: str, match: TextMatch) -> str:
 
 def _explained_by(match: TextMatch, matches: Sequence[TextMatch]) -> str:
     """Return the id of a message nearby that explains this one, or nothing."""
-    return next(
-        (
-            other.message.id
-            for other in matches
-            if match.message.id in other.message.explains and abs(other.start - match.start) <= _SAME_INCIDENT
-        ),
-        "",
-    )
+    near = (other.message for other in matches if abs(other.start - match.start) <= _SAME_INCIDENT)
+    return next((message.id for message in near if match.message.id in message.explains), "")

@@ -123,7 +123,7 @@ READERS = (MEMORY, OPERATOR, NAME)
 
 _ID = re.compile(r"[a-z0-9]+(?:[.-][a-z0-9]+)*")
 _VALUES: dict[str, type | UnionType] = {"flag": bool, "count": int, "number": int | float, "word": str}
-_PLACEHOLDER = re.compile(r"\{(\w+)\}")
+PLACEHOLDER = re.compile(r"\{(\w+)\}")
 _MESSAGE_KEYS = {
     "id", "title", "role", "severity", "certain", "patterns", "reader", "means", "does_not_mean", "change", "rules",
     "explains", "texts", "cases", "sources", "words",
@@ -179,7 +179,7 @@ def _message(entry: Mapping[str, Any], path: Path, where: str) -> Message:
     explanations = (message.explanation, *(case.explanation for case in message.cases))
     texts = (text for one in explanations for text in (one.title, one.means, one.does_not_mean, *(change.say for change in one.changes)))
     said = " ".join(texts)
-    for name in (*_PLACEHOLDER.findall(said), *(name for case in message.cases for name in case.named)):
+    for name in (*PLACEHOLDER.findall(said), *(name for case in message.cases for name in case.named)):
         if name not in captured:
             raise RuleError(f"{where}: {{{name}}} is not captured by every pattern of this message")
     return message

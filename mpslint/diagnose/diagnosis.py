@@ -73,9 +73,20 @@ class Diagnosis:
     looked_for: int
 
     @property
+    def causes(self) -> list[Symptom]:
+        """Return what is to be acted on, in the order to read it."""
+        return [symptom for symptom in self.symptoms if symptom.is_cause]
+
+    @property
     def cause(self) -> Symptom | None:
         """Return the first cause, or None when only noise or nothing was recognised."""
-        return next((symptom for symptom in self.symptoms if symptom.is_cause), None)
+        return next(iter(self.causes), None)
+
+    @property
+    def frames(self) -> list[UserLine]:
+        """Return the user's own lines in the tracebacks of causes and of what isn't known."""
+        ends = [one.frame for one in self.causes] + [one.frame for one in self.unknown]
+        return [frame for frame in ends if frame is not None]
 
     @property
     def outcome(self) -> Explained:

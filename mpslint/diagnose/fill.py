@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-import re
 from collections.abc import Mapping
 
 from mpslint.core.versions import Version
-from mpslint.diagnose.catalogue import Explanation
-
-_PLACEHOLDER = re.compile(r"\{(\w+)\}")
+from mpslint.diagnose.catalogue import PLACEHOLDER, Explanation
 
 
 def filled(explanation: Explanation, captures: Mapping[str, str], versions: Mapping[str, Version]) -> Explanation:
@@ -19,7 +16,7 @@ def filled(explanation: Explanation, captures: Mapping[str, str], versions: Mapp
     """
 
     def fill(text: str) -> str:
-        return _PLACEHOLDER.sub(lambda match: captures[match.group(1)], text)
+        return PLACEHOLDER.sub(lambda match: captures[match.group(1)], text)
 
     left = [one for one in explanation.changes if one.settings or not one.upgrade.terms or not one.upgrade.matches(versions)]
     changes = tuple(dataclasses.replace(one, say=fill(one.say if number else _first(one.say))) for number, one in enumerate(left))

@@ -111,7 +111,7 @@ def _frames(text: str, log: Log) -> Iterator[UserLine]:
         elif found["arrow"]:
             if cell is not None:
                 execution = cell if cell >= 0 else None
-                yield UserLine(int(found["arrow"]), execution=execution, cell=_cell(log, execution))
+                yield UserLine(int(found["arrow"]), execution=execution, cell=log.cell_of(execution))
             cell = None
         else:
             cell = None
@@ -126,12 +126,8 @@ def _frame(found: dict[str, str], log: Log) -> UserLine | None:
     execution = found["cell"] or found["input"]
     if execution:
         line = int(found["cell_line"] or found["input_line"])
-        return UserLine(line, execution=int(execution), cell=_cell(log, int(execution)))
+        return UserLine(line, execution=int(execution), cell=log.cell_of(int(execution)))
     file = found["file"] or found["path"] or found["rich"]
     if not file or _LIBRARY.search(file):
         return None
     return UserLine(int(found["line"] or found["path_line"] or found["rich_line"]), file=file)
-
-
-def _cell(log: Log, execution: int | None) -> int | None:
-    return log.cell_of(execution) if execution is not None else None

@@ -74,7 +74,7 @@ def observed_versions(diagnosis: Diagnosis, pinned: Mapping[str, Version] = Mapp
     (`pinned`) does.
     """
     found = {name: format_version(version) for name, version in diagnosis.versions.items() if name in newest_versions()}
-    causes = [symptom for symptom in diagnosis.symptoms if symptom.is_cause]
+    causes = diagnosis.causes
     wordings = [symptom.wording for symptom in causes] + [symptom.memory.torch for symptom in causes if symptom.memory is not None]
     for package in {package for wording in wordings for package in wording.packages}:
         if package in pinned and all(_admits(wording, package, pinned[package]) for wording in wordings):

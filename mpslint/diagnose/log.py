@@ -63,9 +63,9 @@ class Log:
         index = bisect.bisect_right(self.cells, offset, key=lambda output: output.start) - 1
         return self.cells[index] if index >= 0 else None
 
-    def cell_of(self, execution: int) -> int | None:
-        """Return the cell that ran as `In [execution]`, or None when the notebook does not say."""
-        return next((output.cell for output in self.cells if output.execution == execution), None)
+    def cell_of(self, execution: int | None) -> int | None:
+        """Return the cell that ran as `In [execution]`, or None when the notebook or the log does not say."""
+        return next((output.cell for output in self.cells if output.execution == execution is not None), None)
 
     @functools.cached_property
     def _line_starts(self) -> list[int]:

@@ -7,10 +7,12 @@ exactly only around them; there a prefix such as `[rank0]:` in the middle of a s
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
+from mpslint.core.grouped import grouped
 from mpslint.diagnose.catalogue import Message, Wording
 from mpslint.diagnose.compact import Compact, blank_escapes, compact, squeeze
 
@@ -54,25 +56,21 @@ class Index:
 def build_index(messages: Iterable[Message]) -> Index:
     """Return the index over some messages."""
     messages = tuple(messages)
-    announced: dict[str, set[str]] = {}
-    for message in messages:
-        for wording in message.wordings:
-            for anchor in wording.pattern.anchors:
-                announced.setdefault(anchor, set()).add(message.id)
+    announced = grouped((anchor, one.id) for one in messages for wording in one.wordings for anchor in wording.pattern.anchors)
     scanner = re.compile(_one_of(set(announced))) if announced else re.compile(r"(?!)")
     return Index(messages, scanner, {anchor: frozenset(ids) for anchor, ids in announced.items()})
 
 
 def find_matches(text: str, index: Index) -> list[TextMatch]:
     """Return the matches in the order of the text, of one message about MOST_TIMES at most; no two overlap."""
-    times: dict[str, int] = {}
+    times = Counter[str]()
     matches: list[TextMatch] = []
     for start, end in _windows(text, index, times):
         window = compact(text[start:end], start)
         for message in index.messages:
-            if times.get(message.id, 0) < MOST_TIMES:
+            if times[message.id] < MOST_TIMES:
                 found = [match for wording in message.wordings for match in _matches_in(window, text, message, wording)]
-                times[message.id] = times.get(message.id, 0) + len(found)
+                times[message.id] += len(found)
                 matches += found
     return _without_overlaps([*matches, *_words_in(text, index)])
 
@@ -172,10 +170,8 @@ def _is_fuller(match: TextMatch, other: TextMatch) -> bool:
 
 def _one_of(words: set[str]) -> str:
     """Return an expression for any of some words as a tree of letters, ten times faster than a plain alternation."""
-    rests: dict[str, set[str]] = {}
-    for word in words - {""}:
-        rests.setdefault(word[0], set()).add(word[1:])
-    branches = [re.escape(letter) + _one_of(rest) for letter, rest in sorted(rests.items())]
+    rests = grouped((word[0], word[1:]) for word in words - {""})
+    branches = [re.escape(letter) + _one_of(set(rest)) for letter, rest in sorted(rests.items())]
     if len(branches) == 1 and "" not in words:
         return branches[0]
     return f"(?:{'|'.join(branches)})" + ("?" if "" in words else "") if branches else ""

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from mpslint.core.finding import RuleError
-from mpslint.core.knowledge import read_yaml, rules_folder
+from mpslint.core.knowledge import naming_key, read_yaml, rules_folder
 from mpslint.diagnose.compact import blank_escapes
 from mpslint.diagnose.sizes import parse_size
 
@@ -190,7 +189,7 @@ def reading_of_memory_logs() -> LogReading:
     """Return how memory logs are read. Raises RuleError when the knowledge file is not what it should be."""
     path = rules_folder() / "platform" / "memory_log.yaml"
     table: dict[str, Any] = read_yaml(path)
-    try:
+    with naming_key(f"{path}: a key is missing or misspelt:"):
         return LogReading(
             columns={name: kind for kind, names in table["columns"].items() for name in names},
             words=tuple(table["words"]),
@@ -199,5 +198,3 @@ def reading_of_memory_logs() -> LogReading:
             most_points=int(table["most_points"]),
             thresholds={name: float(value) for name, value in table["thresholds"].items()},
         )
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise RuleError(f"{path}: a key is missing or misspelt: {error}") from None

@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from mpslint.core.finding import RuleError
-from mpslint.core.knowledge import read_yaml, rules_folder
+from mpslint.core.grouped import grouped
+from mpslint.core.knowledge import naming_key, read_yaml, rules_folder
 from mpslint.core.versions import Version, parse_version
 from mpslint.diagnose.compact import blank_escapes, unwrap
 from mpslint.diagnose.diagnosis import UnknownError
@@ -63,12 +63,9 @@ def versions_named(text: str) -> Mapping[str, Version]:
     """Return the versions that the head and the tail of a log name; a package named with two versions is left out."""
     expression, names = _named()
     edges = text if len(text) <= 2 * _EDGE else f"{text[:_EDGE]}\n{text[-_EDGE:]}"
-    found: dict[str, set[Version]] = {}
-    for match in expression.finditer(blank_escapes(edges)):
-        version = parse_version(match.group(2))
-        if version is not None:
-            found.setdefault(names[match.group(1).lower()], set()).add(version)
-    return {name: versions.pop() for name, versions in found.items() if len(versions) == 1}
+    named = ((names[match[1].lower()], parse_version(match[2])) for match in expression.finditer(blank_escapes(edges)))
+    found = grouped((name, version) for name, version in named if version is not None)
+    return {name: versions[0] for name, versions in found.items() if len(set(versions)) == 1}
 
 
 @functools.lru_cache(maxsize=1)
@@ -76,11 +73,9 @@ def _named() -> tuple[re.Pattern[str], Mapping[str, str]]:
     """Return the expression that finds `torch==2.9.1` and its kin, and the package that each spelling names."""
     path = rules_folder() / "platform" / "packages.yaml"
     table: dict[str, Any] = read_yaml(path)
-    try:
+    with naming_key(f"{path}: a row is missing the key"):
         rows = [*table["packages"], *table["systems"]]
         names = {str(word): str(row["name"]) for row in rows for word in row["called"]}
-    except (KeyError, TypeError) as error:
-        raise RuleError(f"{path}: a row is missing the key {error}") from None
     words = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
     expression = (
         rf"(?<![\w./-])[`'\"]?({words})[`'\"]?(?: version)?(?: \([^)\n]{{1,20}}\))?"

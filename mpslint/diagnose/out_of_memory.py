@@ -8,8 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from mpslint.core.finding import RuleError
-from mpslint.core.knowledge import platform_data, read_yaml, rules_folder
+from mpslint.core.knowledge import naming_key, platform_data, read_yaml, rules_folder
 from mpslint.core.versions import VersionRange
 from mpslint.diagnose.pattern import compile_pattern
 from mpslint.diagnose.sizes import GIB, Size, parse_size
@@ -24,6 +23,9 @@ LOW_LIMIT = "limit-set-low"
 IMPOSSIBLE = "impossible-numbers"
 NO_NUMBERS = "numbers-missing"
 VERDICTS = (GROWTH, TOO_BIG, MIXED, GIANT, NO_GPU, LOW_LIMIT, IMPOSSIBLE, NO_NUMBERS)
+
+
+AMOUNTS = ("allocated", "other", "limit", "request")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,11 +83,9 @@ def read_out_of_memory(text: str) -> OutOfMemory:
     numbers = _read_numbers(text[: known.reach], known)
     table = macs()
     impossible = tuple(
-        name
-        for name in ("allocated", "other", "limit", "request")
-        if (size := getattr(numbers, name)) and size.bytes > known.thresholds["impossible"] * table.largest_memory
+        name for name in AMOUNTS if (size := getattr(numbers, name)) and size.bytes > known.thresholds["impossible"] * table.largest_memory
     )
-    sound = _without(numbers, impossible)
+    sound = Numbers(**{name: getattr(numbers, name) for name in AMOUNTS if name not in impossible}, pool=numbers.pool)
     verdict = judge(sound, table, known.ratio, known.thresholds)
     limit = sound.limit.bytes if sound.limit else 0
     allocated, other = sound.allocated, sound.other
@@ -141,25 +141,12 @@ def _who_holds(allocated: int, other: int | None, limit: int | None, thresholds:
 
 def _read_numbers(text: str, known: _Knowledge) -> Numbers:
     found = {name: match.group("value") for name, regex in known.numbers.items() if (match := regex.search(text))}
-    sizes = {name: parse_size(value) for name, value in found.items() if name != "pool"}
-    return Numbers(
-        allocated=sizes.get("allocated"),
-        other=sizes.get("other"),
-        limit=sizes.get("limit"),
-        request=sizes.get("request"),
-        pool=found.get("pool", ""),
-    )
-
-
-def _without(numbers: Numbers, names: tuple[str, ...]) -> Numbers:
-    kept = {name: getattr(numbers, name) for name in ("allocated", "other", "limit", "request") if name not in names}
-    return Numbers(pool=numbers.pool, **kept)
+    return Numbers(**{name: parse_size(found[name]) for name in AMOUNTS if name in found}, pool=found.get("pool", ""))
 
 
 def _torch_versions(numbers: Numbers, torch: Mapping[str, VersionRange]) -> VersionRange:
     """Return the versions that spell the units and the pool so; nothing when the units contradict one another."""
-    sizes = (numbers.allocated, numbers.other, numbers.limit, numbers.request)
-    spellings = {size.binary for size in sizes if size and size.binary is not None}
+    spellings = {size.binary for name in AMOUNTS if (size := getattr(numbers, name)) and size.binary is not None}
     terms = torch["binary" if spellings.pop() else "decimal"].terms if len(spellings) == 1 else ()
     if numbers.pool in torch and terms != torch["decimal"].terms:
         terms += torch[numbers.pool].terms
@@ -170,7 +157,7 @@ def _torch_versions(numbers: Numbers, torch: Mapping[str, VersionRange]) -> Vers
 def _knowledge() -> _Knowledge:
     path = rules_folder() / "platform" / "out_of_memory.yaml"
     table: dict[str, Any] = read_yaml(path)
-    try:
+    with naming_key(f"{path}: a key is missing or misspelt:"):
         return _Knowledge(
             numbers={name: compile_pattern(text).regex for name, text in table["numbers"].items()},
             reach=int(table["reach"]),
@@ -179,5 +166,3 @@ def _knowledge() -> _Knowledge:
             thresholds={name: float(value) for name, value in table["thresholds"].items()},
             says=dict(table["says"]),
         )
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise RuleError(f"{path}: a key is missing or misspelt: {error}") from None

@@ -6,9 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from mpslint.core.finding import Finding
-from mpslint.diagnose.catalogue import TextRole
+from mpslint.diagnose.catalogue import Explanation, TextRole
 from mpslint.diagnose.diagnosis import Diagnosis, Symptom
-from mpslint.diagnose.frames import UserLine
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +51,8 @@ def rank_findings(
     (`settings_of`). Of two that do, the one on the line where the traceback leaves the user's code comes first, then the worse one.
     `line_of` tells where a finding stands, `file` in which file: frames of other files do not count.
     """
-    causes = [symptom for symptom in diagnosis.symptoms if symptom.is_cause]
-    order = [symptom.message.id for symptom in causes] + [MEMORY_LOG]
-    frames = {(frame.cell, frame.line) for frame in _frames(diagnosis) if not frame.file or not file or _same_file(frame.file, file)}
+    order = [symptom.message.id for symptom in diagnosis.causes] + [MEMORY_LOG]
+    frames = {(frame.cell, frame.line) for frame in diagnosis.frames if not frame.file or not file or _same_file(frame.file, file)}
 
     def ranked(finding: Finding) -> RankedFinding:
         line = line_of(finding)
@@ -72,25 +70,18 @@ MEMORY_LOG = "memory-log"
 """What a finding explains that a step-by-step memory log speaks of."""
 
 
-def _frames(diagnosis: Diagnosis) -> list[UserLine]:
-    ends = [symptom.frame for symptom in diagnosis.symptoms if symptom.is_cause] + [error.frame for error in diagnosis.unknown]
-    return [frame for frame in ends if frame is not None]
-
-
 def _same_file(frame: str, file: str) -> bool:
     return frame.replace("\\", "/").rsplit("/", 1)[-1] == file.replace("\\", "/").rsplit("/", 1)[-1] or frame.startswith(("<", "Cell"))
 
 
 def _explained(diagnosis: Diagnosis, finding: Finding, settings: frozenset[str]) -> str:
     """Return the id of the message that a finding explains, or ''."""
-    causes = [symptom for symptom in diagnosis.symptoms if symptom.is_cause]
-    for symptom in causes:
-        if finding.rule in symptom.explanation.rules:
-            return symptom.message.id
-    for symptom in causes:
-        if any(settings & set(change.settings) for change in symptom.explanation.changes):
-            return symptom.message.id
+
+    def sets(told: Explanation) -> bool:
+        return any(settings & set(change.settings) for change in told.changes)
+
     told = diagnosis.memory_explanation
-    if told is not None and (finding.rule in told.rules or any(settings & set(change.settings) for change in told.changes)):
-        return MEMORY_LOG
-    return ""
+    named = [symptom.message.id for symptom in diagnosis.causes if finding.rule in symptom.explanation.rules]
+    named += [symptom.message.id for symptom in diagnosis.causes if sets(symptom.explanation)]
+    named += [MEMORY_LOG] if told is not None and (finding.rule in told.rules or sets(told)) else []
+    return next(iter(named), "")

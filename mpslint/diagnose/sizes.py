@@ -25,12 +25,12 @@ class Size:
         return format_bytes(self.bytes)
 
 
-def parse_size(text: str, default_unit: str = "") -> Size | None:
-    """Return the size that `text` writes, or None; a number without a unit counts in `default_unit`."""
+def parse_size(text: str) -> Size | None:
+    """Return the size that `text` writes, or None; a number without a unit counts bytes."""
     match = _SIZE.fullmatch(text)
     if match is None:
         return None
-    number, unit = _number(match.group(1)), _UNIT.fullmatch(match.group(2) or default_unit or "b")
+    number, unit = _number(match.group(1)), _UNIT.fullmatch(match.group(2) or "b")
     if number is None or unit is None:
         return None
     # `CB` is how `GB` reaches an issue when it was typed from a screenshot.

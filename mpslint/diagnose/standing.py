@@ -21,12 +21,11 @@ MARKS = ".git pyproject.toml setup.py requirements.txt environment.yml environme
 
 def files_here(diagnosis: Diagnosis) -> list[str]:
     """Return the files of the current folder that the user's own frames name, else all of a small project with something to explain."""
-    ends = [symptom.frame for symptom in diagnosis.symptoms if symptom.is_cause] + [error.frame for error in diagnosis.unknown]
-    named = [path for frame in ends if frame is not None and (path := _here(frame))]
+    named = [path for frame in diagnosis.frames if (path := _here(frame))]
     if named:
         return list(dict.fromkeys(named))
-    is_explicable = any(symptom.is_cause and (symptom.explanation.rules or symptom.explanation.changes) for symptom in diagnosis.symptoms)
-    if any(frame is not None for frame in ends) or not is_explicable or not any(Path(mark).exists() for mark in MARKS):
+    is_explicable = any(symptom.explanation.rules or symptom.explanation.changes for symptom in diagnosis.causes)
+    if diagnosis.frames or not is_explicable or not any(Path(mark).exists() for mark in MARKS):
         return []
     found = list(itertools.islice(find_files(["."]), MOST_FILES + 1))
     return [one.path for one in found] if len(found) <= MOST_FILES else []

@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from importlib import metadata
 from typing import Any
 
-from mpslint.core.finding import RuleError
-from mpslint.core.knowledge import read_yaml, rules_folder
+from mpslint.core.knowledge import naming_key, read_yaml, rules_folder
 from mpslint.core.versions import Version, parse_version
 
 
@@ -27,10 +26,8 @@ def known_packages() -> tuple[str, ...]:
     """Return the packages that mpslint knows. Raises RuleError when their file is not what it should be."""
     path = rules_folder() / "platform" / "packages.yaml"
     table: dict[str, Any] = read_yaml(path)
-    try:
+    with naming_key(f"{path}: a row is missing the key"):
         return tuple(str(row["name"]) for row in table["packages"])
-    except (KeyError, TypeError) as error:
-        raise RuleError(f"{path}: a row is missing the key {error}") from None
 
 
 def versions_of(packages: Mapping[str, str], macos: Version | None) -> Mapping[str, Version]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mpslint.core.finding import RuleError, UsageError
-from mpslint.core.knowledge import read_yaml, rules_folder
+from mpslint.core.knowledge import naming_key, read_yaml, rules_folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +50,8 @@ class ChipAndMemory:
 def chips() -> tuple[Chip, ...]:
     """Return all chips. Raises RuleError naming the row and the key that is missing or wrong."""
     table, path = _table()
-    try:
-        generations = dict(table["generations"])
-        rows = list(table["chips"])
-    except (KeyError, TypeError, ValueError) as error:
-        raise RuleError(f"{path}: there is no {error}") from None
+    with naming_key(f"{path}: there is no"):
+        generations, rows = dict(table["generations"]), list(table["chips"])
     return tuple(_chip(row, generations, path) for row in rows)
 
 
@@ -106,7 +103,7 @@ def _chip(row: Any, generations: Mapping[str, Any], path: str) -> Chip:
     if not isinstance(name, str):
         raise RuleError(f"{path}: a chip without a name: {row!r:.60}")
     generation = name.split()[0]
-    try:
+    with naming_key(f"{path}: {name}: missing key"):
         about = generations[generation]
         rates = {**about["rates"], **row.get("rates", {})}
         for dtype, rate in rates.items():
@@ -121,5 +118,3 @@ def _chip(row: Any, generations: Mapping[str, Any], path: str) -> Chip:
             {dtype: float(rate["tflops"]) * 1e12 for dtype, rate in rates.items()},
             float(about["launch"]["us"]) * 1e-6,
         )
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise RuleError(f"{path}: {name}: missing key {error}") from None

@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from mpslint.core.finding import RuleError
-from mpslint.core.knowledge import platform_data
+from mpslint.core.knowledge import naming_key, platform_data
 from mpslint.core.versions import Version, VersionRange
+
+_MISSING = "rules/platform/step_time.yaml: missing key"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,50 +70,38 @@ def constants() -> Constants:
 
 def made_of(table: Mapping[str, Any]) -> Constants:
     """Return the constants of a table in the form of `step_time.yaml`. Raises RuleError."""
-    try:
+    with naming_key(_MISSING):
         model, older = table["model"], table["older"]
         return Constants(
-            {kind: float(value) for kind, value in model["efficiency"].items()},
-            float(model["share"]),
-            float(model["overlap"]),
-            float(model["fixed"]),
-            float(model["launch"]),
-            float(model["wait"]),
-            VersionRange.parse(older["versions"]),
-            tuple(older["generations"]),
-            float(older["matmul"]),
+            efficiency={kind: float(value) for kind, value in model["efficiency"].items()},
+            **{name: float(model[name]) for name in ("share", "overlap", "fixed", "launch", "wait")},
+            older=VersionRange.parse(older["versions"]),
+            older_generations=tuple(older["generations"]),
+            older_factor=float(older["matmul"]),
         )
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise RuleError(f"rules/platform/step_time.yaml: missing key {error}") from None
 
 
 @functools.lru_cache(maxsize=1)
 def spreads() -> tuple[Mapping[str, Spread], Uncovered]:
     """Return the spreads by name, and what the points do not cover. Raises RuleError."""
     table = platform_data("step_time")
-    try:
+    with naming_key(_MISSING):
         wide, unknown = table["wide"], table["unknown"]
         found = {name: Spread(float(row["low"]), float(row["high"])) for name, row in table["spread"].items()}
         return found, Uncovered(
-            float(wide["seconds"]),
-            float(wide["share"]),
-            tuple(wide["kinds"]),
-            tuple(wide["chips"]),
-            tuple(wide["dtypes"]),
-            float(unknown["share"]),
-            tuple(unknown["kinds"]),
-            str(unknown["say"]),
+            seconds=float(wide["seconds"]),
+            share=float(wide["share"]),
+            **{name: tuple(wide[name]) for name in ("kinds", "chips", "dtypes")},
+            unknown_share=float(unknown["share"]),
+            unknown_kinds=tuple(unknown["kinds"]),
+            unknown=str(unknown["say"]),
         )
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise RuleError(f"rules/platform/step_time.yaml: missing key {error}") from None
 
 
 def compiling(versions: Mapping[str, Version]) -> Compiling | None:
     """Return what compiling a graph takes in a torch; None where the torch is not known. Raises RuleError."""
-    try:
+    with naming_key(_MISSING):
         for row in platform_data("step_time")["compile"]:
             if VersionRange.parse(row["versions"]).matches(versions):
                 return Compiling(row["milliseconds"] / 1e3, row["low"] / 1e3, row["high"] / 1e3)
-    except (KeyError, TypeError, ValueError) as error:
-        raise RuleError(f"rules/platform/step_time.yaml: missing key {error}") from None
     return None

@@ -16,10 +16,7 @@ from mpslint.estimate.timing import LAUNCHES, StepTime, operator_seconds, step_t
 
 def advice(work: StepWork, macs: Sequence[ChipAndMemory], versions: Mapping[str, Version]) -> tuple[str, ...]:
     """Return what to change, one line each; `macs` are those that the run fits. Nothing where no Mac takes it."""
-    if not macs:
-        return ()
-    table = platform_data("levers")
-    return tuple(_advice(work, macs, versions, table))
+    return tuple(_advice(work, macs, versions, platform_data("levers"))) if macs else ()
 
 
 def _advice(work: StepWork, macs: Sequence[ChipAndMemory], versions: Mapping[str, Version], table: Mapping[str, Any]) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from mpslint.core.grouped import grouped
 from mpslint.estimate.forecast import Forecast, MacTime
 from mpslint.estimate.timing import StepTime
 
@@ -25,10 +26,7 @@ def forecast_notes(forecast: Forecast) -> list[str]:
     notes += [f"{row.mac}: {row.basis}" for row in forecast.rows[:1] if row.basis]
     if any(row.basis for row in forecast.rows[1:]):
         notes.append("the other Macs are scaled from it")
-    wide: dict[str, list[str]] = {}
-    for row in forecast.rows:
-        if row.step is not None and row.step.wide:
-            wide.setdefault(", ".join(row.step.wide), []).append(row.mac)
+    wide = grouped((", ".join(row.step.wide), row.mac) for row in forecast.rows if row.step is not None and row.step.wide)
     for why, names in wide.items():
         notes.append(f"wide range on {', '.join(names) if len(names) <= 3 else f'{len(names)} Macs'}: {why}")
     if any(row.fits == "no" for row in forecast.rows):

@@ -31,17 +31,14 @@ def findings_page(file: FileView, cells: Sequence[Ran]) -> Shown:
     said = said_once(file.findings)
     summary = _summary(file, [finding for finding, _ in said])
     rows = "".join(_row(finding, len(others), cells) for finding, others in said)
-    hint = "<div>Fix: <code>%mpslint fix</code></div>" if _fixable(file) else ""
+    is_fixable = any(finding.safety == "safe" for finding in file.findings)
+    hint = "<div>Fix: <code>%mpslint fix</code></div>" if is_fixable else ""
     lines = [f"{_where(f, cells)}: {f.severity} {f.rule} {f.message}{_fix_words(f)}" for f, _ in said]
     unread = [f"cell {place.cell}, line {place.line}: not read: {reason}" for place, reason in file.unread]
     unread += [f"cell {place.cell}, line {place.line}: not judged: {reason}" for place, reason in file.unjudged]
     more = "".join(f"<div>{escape(line)}</div>" for line in unread)
-    text = "\n".join([*lines, *unread, summary, *(["Fix: %mpslint fix"] if _fixable(file) else [])])
+    text = "\n".join([*lines, *unread, summary, *(["Fix: %mpslint fix"] if is_fixable else [])])
     return Shown(f'<div style="{_STYLE}"><b>{escape(summary)}</b>{rows}{more}{hint}</div>', text)
-
-
-def _fixable(file: FileView) -> bool:
-    return any(finding.safety == "safe" for finding in file.findings)
 
 
 def _summary(file: FileView, said: Sequence[ShownFinding]) -> str:

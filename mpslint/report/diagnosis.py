@@ -17,10 +17,9 @@ from mpslint.report.finding import COLOURS
 
 def print_diagnosis(diagnosis: Diagnosis, console: Console) -> None:
     """Print a diagnosis: the first cause in full, then what follows from it, then what is left unknown."""
-    causes = [symptom for symptom in diagnosis.symptoms if symptom.is_cause]
-    for symptom in causes:
+    for symptom in diagnosis.causes:
         # Beside an error, a warning is worth a mention only.
-        in_full = symptom.message.severity is causes[0].message.severity
+        in_full = symptom.message.severity is diagnosis.causes[0].message.severity
         _print_symptom(symptom, diagnosis.source, console, in_full=in_full)
         console.print()
     if diagnosis.memory_log is not None and diagnosis.memory_explanation is not None:
@@ -71,14 +70,13 @@ def _print_block(title: str, lines: Sequence[str], console: Console) -> None:
 
 def _markdown_lines(diagnosis: Diagnosis) -> Iterator[str]:
     yield f"**{summary(diagnosis)}**"
-    for symptom in diagnosis.symptoms:
-        if symptom.is_cause:
-            yield f"\n### {symptom.explanation.title}\n"
-            yield f"`{symptom.message.id}` ({symptom.message.severity.value}), {where(symptom, diagnosis.source)}\n"
-            yield f"```\n{shortened(symptom.quote)}\n```\n"
-            if symptom.memory is not None:
-                yield from (f"- {line}" for line in evidence(symptom.memory))
-            yield from _markdown_explanation(symptom.explanation)
+    for symptom in diagnosis.causes:
+        yield f"\n### {symptom.explanation.title}\n"
+        yield f"`{symptom.message.id}` ({symptom.message.severity.value}), {where(symptom, diagnosis.source)}\n"
+        yield f"```\n{shortened(symptom.quote)}\n```\n"
+        if symptom.memory is not None:
+            yield from (f"- {line}" for line in evidence(symptom.memory))
+        yield from _markdown_explanation(symptom.explanation)
     if diagnosis.memory_log is not None and diagnosis.memory_explanation is not None:
         yield f"\n### {diagnosis.memory_explanation.title}\n\n{course(diagnosis.memory_log)}"
         yield from _markdown_explanation(diagnosis.memory_explanation)

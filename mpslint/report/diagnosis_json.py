@@ -17,18 +17,17 @@ its outputs. A point of a memory log is {"step", "live", "driver"}, in bytes whe
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 from mpslint.core.versions import format_version
 from mpslint.diagnose.catalogue import Explanation
 from mpslint.diagnose.diagnosis import Diagnosis, Symptom
 from mpslint.diagnose.frames import UserLine
-from mpslint.diagnose.log import LogPlace
 from mpslint.diagnose.memory_log import MemoryLog
 from mpslint.diagnose.memory_points import Point
 from mpslint.diagnose.memory_words import evidence
-from mpslint.diagnose.out_of_memory import OutOfMemory
-from mpslint.diagnose.sizes import Size
+from mpslint.diagnose.out_of_memory import AMOUNTS, OutOfMemory
 from mpslint.report.diagnosis_words import summary
 
 SCHEMA = 1
@@ -45,7 +44,7 @@ def diagnosis_json(diagnosis: Diagnosis) -> dict[str, Any]:
         "summary": summary(diagnosis),
         "symptoms": [_symptom(symptom) for symptom in diagnosis.symptoms],
         "memory_log": _memory_log(log, diagnosis.memory_explanation) if log else None,
-        "unknown": [{"text": error.text, "place": _place(error.place), "frame": _frame(error.frame)} for error in diagnosis.unknown],
+        "unknown": [{"text": error.text, "place": asdict(error.place), "frame": _frame(error.frame)} for error in diagnosis.unknown],
         "versions": {name: format_version(version) for name, version in diagnosis.versions.items()},
         "looked_for": diagnosis.looked_for,
     }
@@ -57,7 +56,7 @@ def _symptom(symptom: Symptom) -> dict[str, Any]:
         "role": symptom.message.role.value,
         "severity": symptom.message.severity.value,
         "follows": symptom.follows or None,
-        "place": _place(symptom.place),
+        "place": asdict(symptom.place),
         "times": symptom.times,
         "quote": symptom.quote,
         "captures": dict(symptom.captures),
@@ -86,10 +85,7 @@ def _memory(memory: OutOfMemory) -> dict[str, Any]:
     return {
         "verdict": memory.verdict,
         "beside": memory.beside or None,
-        "allocated_bytes": _bytes(numbers.allocated),
-        "other_bytes": _bytes(numbers.other),
-        "limit_bytes": _bytes(numbers.limit),
-        "request_bytes": _bytes(numbers.request),
+        **{f"{name}_bytes": size.bytes if (size := getattr(numbers, name)) else None for name in AMOUNTS},
         "pool": numbers.pool or None,
         "other_share": _rounded(memory.other_share),
         "full": _rounded(memory.full),
@@ -103,14 +99,10 @@ def _memory(memory: OutOfMemory) -> dict[str, Any]:
 
 def _memory_log(log: MemoryLog, explanation: Explanation | None) -> dict[str, Any]:
     return {
-        "verdict": log.verdict,
-        "certain": log.certain,
-        "points": log.points,
+        **{name: getattr(log, name) for name in ("verdict", "certain", "points")},
         "first": _point(log.first),
         "last": _point(log.last),
-        "jump_step": log.jump_step,
-        "dropped": log.dropped,
-        "has_units": log.has_units,
+        **{name: getattr(log, name) for name in ("jump_step", "dropped", "has_units")},
         "explanation": _explanation(explanation) if explanation else None,
     }
 
@@ -119,18 +111,10 @@ def _point(point: Point) -> dict[str, Any]:
     return {"step": point.step, "live": point.live, "driver": point.driver}
 
 
-def _place(place: LogPlace) -> dict[str, Any]:
-    return {"line": place.line, "cell": place.cell}
-
-
 def _frame(frame: UserLine | None) -> dict[str, Any] | None:
     if frame is None:
         return None
     return {"file": frame.file or None, "cell": frame.cell, "execution": frame.execution, "line": frame.line}
-
-
-def _bytes(size: Size | None) -> int | None:
-    return size.bytes if size else None
 
 
 def _rounded(value: float | None) -> float | None:

@@ -28,7 +28,7 @@ def summary(diagnosis: Diagnosis) -> str:
 
 def search(diagnosis: Diagnosis) -> str:
     """Return the command that finds in code what the diagnosis speaks of, or ''."""
-    causes = [symptom.explanation for symptom in diagnosis.symptoms if symptom.is_cause]
+    causes = [symptom.explanation for symptom in diagnosis.causes]
     told = [*causes, *([diagnosis.memory_explanation] if diagnosis.memory_explanation is not None else [])]
     rules = list(dict.fromkeys(rule for explanation in told for rule in explanation.rules))
     return f"mpslint check FILE --select {','.join(rules)}" if rules else ""

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from difflib import SequenceMatcher
 
 from mpslint.core.finding import Finding, Safety
+from mpslint.core.grouped import grouped
 from mpslint.report.finding import COLOURS, place_in
 from mpslint.report.terminal import Terminal
 from mpslint.report.text import counted
@@ -56,9 +57,7 @@ def print_left(out: Terminal, fixed: Fixed, said: set[tuple[str, str]], is_writt
     left = [finding for finding in fixed.after.findings if finding.severity.rank < 2 or finding in fixed.held_back]
     left = [finding for finding in left if not (finding.is_of_run and (finding.rule, finding.message) in said)]
     said.update((finding.rule, finding.message) for finding in left if finding.is_of_run)
-    groups: dict[tuple[str, ...], list[Finding]] = {}
-    for finding in left:
-        groups.setdefault((finding.rule, finding.severity.value, _why_left(finding)), []).append(finding)
+    groups = grouped(((finding.rule, finding.severity.value, _why_left(finding)), finding) for finding in left)
     found_before = {finding.rule for finding in fixed.before.findings}
     for finding, *others in groups.values():
         severity = (finding.severity.value, COLOURS[finding.severity.value])

@@ -44,10 +44,8 @@ def print_examination(
     if examination.limits:
         print_wrapped(examination.limits, console)
         console.print()
-    certain = [problem for problem in examination.problems if not problem.only_with]
-    used = [problem for problem in examination.problems if problem.only_with]
-    _print_problems("Wrong here", certain, console)
-    _print_problems("Goes wrong here if you use it", used, console)
+    _print_problems("Wrong here", [one for one in examination.problems if not one.only_with], console)
+    _print_problems("Goes wrong here if you use it", [one for one in examination.problems if one.only_with], console)
     if not examination.problems:
         console.print(Text("Nothing known is wrong."))
 

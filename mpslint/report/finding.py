@@ -7,6 +7,7 @@ import re
 import textwrap
 from collections.abc import Iterator, Sequence
 
+from mpslint.core.grouped import grouped
 from mpslint.core.links import rule_url
 from mpslint.core.record import record
 from mpslint.report.terminal import Piece, Terminal
@@ -154,9 +155,7 @@ def short_place(place: Place) -> str:
 
 def other_places(others: Sequence[ShownFinding]) -> str:
     """Return where else the very same is found, in words: the first places, and how many more there are, each line and other file once."""
-    in_files: dict[str, list[str]] = {}
-    for other in others:
-        in_files.setdefault(other.place.path, []).append(short_place(other.place))
+    in_files = grouped((other.place.path, short_place(other.place)) for other in others)
     own = list(dict.fromkeys(in_files.pop("", [])))
     lines = own + [found[0] if len(set(found)) == 1 else f"{path} ({len(set(found))} places)" for path, found in in_files.items()]
     count = next((count for count in range(len(lines), 1, -1) if len("; ".join(lines[:count])) <= PLACES_WIDTH), 1)

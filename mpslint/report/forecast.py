@@ -13,10 +13,8 @@ from mpslint.estimate.words import forecast_cells, forecast_notes, made_of
 def print_forecast(forecast: Forecast, console: Console) -> None:
     """Print what a step is made of, the table, why ranges are wide, and what to change."""
     console.print(_line("a step", made_of(forecast)))
-    table = Table(show_edge=False, pad_edge=False, header_style="bold")
     head, *rows = forecast_cells(forecast)
-    for name in head:
-        table.add_column(name)
+    table = Table(*head, show_edge=False, pad_edge=False, header_style="bold")
     for row in rows:
         table.add_row(*row)
     console.print(table)

@@ -6,12 +6,12 @@ Only numbers and words from closed lists go in: no name of a file, a folder, a m
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from mpslint import __version__
+from mpslint.core.grouped import grouped
 from mpslint.core.knowledge import yaml_text
 from mpslint.core.versions import format_version
 from mpslint.doctor.machine import ThisMachine
@@ -85,9 +85,7 @@ def _time(run: MeasuredRun, where: dict[str, Any], predicted: Predicted) -> dict
 
 def _work(operators: Sequence[Operators]) -> Iterator[dict[str, Any]]:
     """Yield the work of a step by kind, part and dtype: FLOP and bytes of all operators together, and how many they are."""
-    groups: dict[tuple[str, str, str], list[Operators]] = defaultdict(list)
-    for one in operators:
-        groups[one.kind, one.part, one.dtype].append(one)
+    groups = grouped(((one.kind, one.part, one.dtype), one) for one in operators)
     for (kind, part, dtype), members in sorted(groups.items()):
         flop, moved = (float(f"{sum(getattr(one, name) * one.count for one in members):.5g}") for name in ("flop", "moved"))
         count = float(f"{sum(one.count for one in members):.5g}")

@@ -81,8 +81,7 @@ def prevention(diagnosis: Diagnosis, sources: Sequence[Source], observed: Observ
     """Return the commands that would prevent the error: the source's fix, a variable, else an upgrade."""
     again = f"mpslint run {shlex.join(words)}" if words else ""
     commands = [source.fix_command for source in sources if source.fix_command]
-    explanations = [diagnosis.cause.explanation] if diagnosis.cause is not None else []
-    changes = [change for explanation in explanations for change in explanation.changes]
+    changes = diagnosis.cause.explanation.changes if diagnosis.cause is not None else ()
     variables = [
         f"{load_vocabulary()[name].title}={value}"
         for change in changes

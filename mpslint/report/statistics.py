@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 
+from mpslint.core.grouped import grouped
 from mpslint.core.record import record
 from mpslint.report.finding import COLOURS
 from mpslint.report.records import CheckReport
 from mpslint.report.terminal import Terminal
 from mpslint.report.text import counted
-from mpslint.session.view import FileView, ShownFinding
+from mpslint.session.view import FileView
 
 
 @record(frozen=True)
@@ -29,10 +29,7 @@ class Row:
 
 def rows_of(files: Sequence[FileView]) -> list[Row]:
     """Return a row for each rule and severity that was found, most frequent first."""
-    found: dict[tuple[str, str, str], list[tuple[str, ShownFinding]]] = defaultdict(list)
-    for file in files:
-        for finding in file.findings:
-            found[finding.rule, finding.name, finding.severity].append((file.path, finding))
+    found = grouped(((one.rule, one.name, one.severity), (file.path, one)) for file in files for one in file.findings)
     rows = [
         Row(*key, len(pairs), len({path for path, _ in pairs}), sum(f.safety == "safe" for _, f in pairs)) for key, pairs in found.items()
     ]

@@ -6,6 +6,7 @@ import sys
 from collections import Counter
 from collections.abc import Sequence
 
+from mpslint.core.grouped import grouped
 from mpslint.core.versions import Said, in_words
 from mpslint.report.finding import COLOURS, Telling, place_in, print_finding, print_line
 from mpslint.report.terminal import Terminal, terminal
@@ -72,10 +73,7 @@ def _differing(judged: Sequence[Sequence[Said]]) -> frozenset[str]:
 
 def print_unjudged(out: Terminal, files: Sequence[FileView]) -> None:
     """Print what was not judged, since it runs on another machine: the first place for each reason, and how many more files there are."""
-    places: dict[str, list[str]] = {}
-    for file in files:
-        for place, reason in file.unjudged:
-            places.setdefault(reason, []).append(place_in(file.path, place))
+    places = grouped((reason, place_in(file.path, place)) for file in files for place, reason in file.unjudged)
     for reason, (first, *others) in places.items():
         more = f" and {counted(len(others), 'other file')}" if others else ""
         out.wrapped((first, "bold"), f"{more} not judged: {reason}")

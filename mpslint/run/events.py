@@ -114,6 +114,11 @@ class Observed:
             self.steps = [one for one in self.steps if one.number % self.keeps_each == 0 or one is step]
 
     @property
+    def last_number(self) -> int:
+        """The number of the last step; 0 where there is none."""
+        return self.steps[-1].number if self.steps else 0
+
+    @property
     def not_finite(self) -> Values | None:
         """The first look that found a loss or a gradient NaN or infinite."""
         return next((one for one in self.values if not (one.has_finite_loss and one.has_finite_gradients)), None)
@@ -138,13 +143,9 @@ class EventFolder:
                 one = self.observed.setdefault(path.name, Observed(int(path.stem)))
                 for line in lines.splitlines():
                     one.take(json.loads(line))
-        return max(self.observed.values(), key=_weight, default=Observed())
+        return max(self.observed.values(), key=lambda one: (one.last_number, bool(one.error), bool(one.blind)), default=Observed())
 
 
 def step_times(steps: Sequence[Step]) -> list[float]:
     """Return the seconds that each step took from the one before it."""
     return [(later.seconds - earlier.seconds) / (later.number - earlier.number) for earlier, later in itertools.pairwise(steps)]
-
-
-def _weight(one: Observed) -> tuple[int, bool, bool]:
-    return one.steps[-1].number if one.steps else 0, bool(one.error), bool(one.blind)

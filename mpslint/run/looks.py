@@ -75,7 +75,7 @@ class Looks:
         self._model: Any = None
         self.differentiated_at: tuple[str, int] = ("", 0)
         self._original = torch.Tensor.backward
-        self.resume()
+        torch.Tensor.backward = _Backward(self._original, self)  # type: ignore[assignment]
 
     def begin(self, optimizer: Any) -> None:
         """Take what an optimizer trains as the training from now on."""
@@ -85,10 +85,6 @@ class Looks:
         before_saving = getattr(optimizer, "register_state_dict_pre_hook", None)
         if before_saving is not None:
             before_saving(lambda _: self._mark("checkpoint"))
-
-    def resume(self) -> None:
-        """Look from now on."""
-        torch.Tensor.backward = _Backward(self._original, self)  # type: ignore[assignment]
 
     def stop(self) -> None:
         """Look no longer."""

@@ -82,9 +82,7 @@ class Script:
         return self._told(observed, [one for one in view(result).findings if one.line == line] if result else [])
 
     def _told(self, observed: Observed, found: Sequence[ShownFinding]) -> str:
-        if not found:
-            return ""
-        return f"; {self._at(observed, found[0].place)} {found[0].rule}: {found[0].message}"
+        return f"; {self._at(observed, found[0].place)} {found[0].rule}: {found[0].message}" if found else ""
 
     def _at(self, observed: Observed, place: Place) -> str:
         return f"cell {place.cell}:{place.line}" if place.cell is not None else f"{self.path(observed)}:{place.line}"

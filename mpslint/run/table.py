@@ -21,9 +21,9 @@ class StepTable:
 
     def update(self, observed: Observed) -> None:
         """Append the steps that aren't in the file yet. Raises OSError when it can't be written."""
-        if self.path is None or not observed.steps or observed.steps[-1].number <= self._written:
+        if self.path is None or observed.last_number <= self._written:
             return
-        new = [step for step in observed.steps[-(observed.steps[-1].number - self._written) :] if step.number > self._written]
+        new = [step for step in observed.steps[self._written - observed.last_number :] if step.number > self._written]
         with self.path.open("a" if self._written else "w", encoding="utf-8") as stream:
             if not self._written:
                 stream.write(HEADER)

@@ -45,8 +45,8 @@ class Watcher:
         self.warn(observed)
         if self._next_status == 0.0:
             self._next_status = self.pause / 6
-        if seconds >= self._next_status and observed.steps and observed.steps[-1].number != self._told_step:
-            self._next_status, self._told_step = seconds + self.pause, observed.steps[-1].number
+        if seconds >= self._next_status and observed.last_number != self._told_step:
+            self._next_status, self._told_step = seconds + self.pause, observed.last_number
             self.say(self.status(observed))
 
     def once(self, key: str, text: str) -> None:
@@ -76,14 +76,13 @@ class Watcher:
                 self.say(f"warning: {sentence}")
             if "float16" in observed.dtypes and observed.device == "mps":
                 self.say("warning: the trained weights are float16 (mpslint explain MPS110)")
-        if observed.steps and observed.steps[-1].number >= 2 * MANY_SHAPES and (observed.steps[-1].shapes or 0) >= MANY_SHAPES:
-            shapes, steps = observed.steps[-1].shapes, observed.steps[-1].number
-            self.once("shapes", f"warning: {shapes} different batch shapes in {steps} steps; MPS keeps buffers and graphs for each"
-                      f"{self.explain(observed, 'memory-driver-grows')}")  # fmt: skip
+        last = observed.steps[-1] if observed.steps else None
+        if last is not None and last.number >= 2 * MANY_SHAPES and (last.shapes or 0) >= MANY_SHAPES:
+            many = f"{last.shapes} different batch shapes in {last.number} steps; MPS keeps buffers and graphs for each"
+            self.once("shapes", f"warning: {many}{self.explain(observed, 'memory-driver-grows')}")
         if self.swap is not None and self.swap_at_start is not None and self.swap - self.swap_at_start > SWAPPED:
             self.is_swapping = True
             self.once("swap", f"warning: {gib(self.swap - self.swap_at_start)} went into swap since the run began")
-        last = observed.steps[-1] if observed.steps else None
         if observed.device == "mps" and observed.recommended and last is not None and (last.driver or 0) > observed.recommended:
             self.is_swapping = True
             more = f"{gib(last.driver or 0)} is more than the {gib(observed.recommended)} that Metal recommends"

@@ -43,9 +43,5 @@ def _at(value: Any, *names: str) -> Any:
 
 def wants(only: Sequence[str] | None, kind: str) -> bool:
     """Return whether somebody who asks only for some kinds of actions asks for this one; `source` means `source.fixAll` too."""
-    return not only or any(kind == word or kind.startswith(f"{word}.") for word in map(_plain, only))
-
-
-def _plain(kind: str) -> str:
-    """Return a kind as the plain text that it is, also where pygls made a member of an enumeration of it."""
-    return str(getattr(kind, "value", kind))
+    words = (str(getattr(one, "value", one)) for one in only or ())  # of some, pygls makes members of an enumeration
+    return not only or any(kind == word or kind.startswith(f"{word}.") for word in words)

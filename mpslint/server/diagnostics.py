@@ -7,6 +7,7 @@ from pathlib import Path
 from lsprotocol import types
 
 from mpslint.core.finding import Finding, Related, Severity, Span
+from mpslint.core.grouped import grouped
 from mpslint.core.links import rule_url
 from mpslint.server.judging import Judged
 from mpslint.server.snapshot import Snapshot
@@ -22,24 +23,22 @@ SEVERITIES = {
 
 def diagnostics_of(judged: Judged, with_related: bool) -> dict[str, list[types.Diagnostic]]:
     """Return what an editor shows, by the address of each text that has something: findings, and what was not read."""
-    found: dict[str, list[types.Diagnostic]] = {}
+    found: list[tuple[str, types.Diagnostic]] = []
     snapshot, document = judged.snapshot, judged.document
     if document is not None:
-        for finding in sorted(judged.findings, key=lambda one: one.order):
-            uri, diagnostic = diagnostic_of(snapshot, document, finding, with_related)
-            found.setdefault(uri, []).append(diagnostic)
+        found += [diagnostic_of(snapshot, document, one, with_related) for one in sorted(judged.findings, key=lambda one: one.order)]
         for part in judged.unread:
-            uri, range_ = _place(snapshot, document, part.span)
-            found.setdefault(uri, []).append(_not_checked(range_, part.reason))
+            uri, range_ = place_of(snapshot, document, part.span)
+            found.append((uri, _not_checked(range_, part.reason)))
     if judged.problem and snapshot.parts:
         first = snapshot.parts[0]
-        found.setdefault(first.uri, []).append(_not_checked(first.range(0, 0), judged.problem))
-    return found
+        found.append((first.uri, _not_checked(first.range(0, 0), judged.problem)))
+    return grouped(found)
 
 
 def diagnostic_of(snapshot: Snapshot, document: Document, finding: Finding, with_related: bool) -> tuple[str, types.Diagnostic]:
     """Return a finding as a diagnostic, and the address of the text that it is in."""
-    uri, range_ = _place(snapshot, document, finding.span)
+    uri, range_ = place_of(snapshot, document, finding.span)
     related = [
         types.DiagnosticRelatedInformation(_location(snapshot, document, other), other.message)
         for other in ((*finding.related, *finding.entries, *filter(None, [finding.home])) if with_related else ())
@@ -59,12 +58,13 @@ def diagnostic_of(snapshot: Snapshot, document: Document, finding: Finding, with
 def _location(snapshot: Snapshot, document: Document, other: Related) -> types.Location:
     """Return where something is that a finding rests on; in another file, the beginning of its text."""
     if not other.path:
-        return types.Location(*_place(snapshot, document, other.span))
+        return types.Location(*place_of(snapshot, document, other.span))
     start = types.Position(max(0, other.line - 1), max(0, other.column - 1))
     return types.Location(Path(other.path).absolute().as_uri(), types.Range(start, start))
 
 
-def _place(snapshot: Snapshot, document: Document, span: Span) -> tuple[str, types.Range]:
+def place_of(snapshot: Snapshot, document: Document, span: Span) -> tuple[str, types.Range]:
+    """Return the address of the text that a span of the Document is in, and its range there."""
     part, start, end = snapshot.place(document, span)
     return part.uri, part.range(start, end)
 

@@ -33,14 +33,11 @@ def edits_between(part: TextPart, new: str) -> list[types.TextEdit]:
     first = _alike(before, after)
     last = _alike(before[first:][::-1], after[first:][::-1])
     before_middle, after_middle = before[first : len(before) - last], after[first : len(after) - last]
-    starts = [sum(map(len, before[:first]))]
-    for line in before_middle:
-        starts.append(starts[-1] + len(line))
-    edits = []
-    for tag, i, j, k, m in difflib.SequenceMatcher(None, before_middle, after_middle, autojunk=False).get_opcodes():
-        if tag != "equal":
-            edits.append(_edit(part, starts[i], "".join(before_middle[i:j]), "".join(after_middle[k:m])))
-    return edits
+    starts = list(itertools.accumulate(map(len, before_middle), initial=sum(map(len, before[:first]))))
+    changes = difflib.SequenceMatcher(None, before_middle, after_middle, autojunk=False).get_opcodes()
+    return [
+        _edit(part, starts[i], "".join(before_middle[i:j]), "".join(after_middle[k:m])) for tag, i, j, k, m in changes if tag != "equal"
+    ]
 
 
 def _edit(part: TextPart, start: int, old: str, new: str) -> types.TextEdit:

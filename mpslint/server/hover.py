@@ -6,20 +6,16 @@ from lsprotocol import types
 
 from mpslint.core.finding import Finding, Safety
 from mpslint.report.rule_page import rule_page
+from mpslint.server.diagnostics import place_of
 from mpslint.server.judging import Judged, rule_of
 from mpslint.session.session import Options
 
 
 def findings_at(judged: Judged, uri: str, position: types.Position) -> list[tuple[Finding, types.Range]]:
     """Return the findings at a place, with their ranges."""
-    found = []
-    for finding in judged.findings if judged.document is not None else ():
-        assert judged.document is not None
-        part, start, end = judged.snapshot.place(judged.document, finding.span)
-        range_ = part.range(start, end)
-        if part.uri == uri and range_.start <= position <= range_.end:
-            found.append((finding, range_))
-    return found
+    document = judged.document
+    places = [(one, *place_of(judged.snapshot, document, one.span)) for one in judged.findings] if document is not None else []
+    return [(finding, range_) for finding, text, range_ in places if text == uri and range_.start <= position <= range_.end]
 
 
 def page_of(judged: Judged, options: Options, finding: Finding) -> str:

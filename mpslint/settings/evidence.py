@@ -175,19 +175,13 @@ class Evidence:
         """The node that each node of the program is part of."""
         return Parents(self.parsed.body)
 
-    def nodes_beside(self, name: str, body: Sequence[ast.stmt] | None = None, with_main: bool = False) -> Iterator[ast.AST]:
-        """Yield every node of those statements (of the program, or of `body`), however deep, in whose lines a name stands.
+    def nodes_beside(self, name: str) -> Iterator[ast.AST]:
+        """Yield every node of those statements, however deep, in whose lines a name stands.
 
-        A file that is only imported doesn't run its main block, so that is left out unless it is asked for (`with_main`).
+        A file that is only imported doesn't run its main block, so that is left out.
         """
-        if body is not None:
-            key = f"nodes beside {name} of {id(body)}"
-            if key not in self.memo:
-                self.memo[key] = body, tuple(self._search(name, body))
-            yield from self.memo[key][1]
-            return
         for parsed in self.parsed.files or (self.parsed,):
-            is_imported = not with_main and self._is_imported(parsed)
+            is_imported = self._is_imported(parsed)
             asked = "beside", name, is_imported
             if asked not in parsed.memo:
                 if ("lines", is_imported) not in parsed.memo:

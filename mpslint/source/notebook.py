@@ -197,14 +197,14 @@ def _end_of_string(raw: str, position: int) -> int:
     return match.end() if match else len(raw)
 
 
-def _members(raw: str, position: int) -> Iterator[tuple[str, int, int]]:
-    """Yield (key, start, end) for each member of the object at `position`."""
+def _members(raw: str, position: int, end_of: Callable[[str, int], int] | None = None) -> Iterator[tuple[str, int, int]]:
+    """Yield (key, start, end) for each member of the object at `position`; `end_of` a key's value may read it on the way."""
     position = skip_blanks(raw, position + 1)
     while raw[position : position + 1] == '"':
         key_end = _end_of_string(raw, position)
         key = _key(raw, position, key_end)
         start = skip_blanks(raw, skip_blanks(raw, key_end) + 1)
-        end = _skip(raw, start)
+        end = end_of(key, start) if end_of is not None else _skip(raw, start)
         yield key, start, end
         position = skip_blanks(raw, end)
         if raw[position : position + 1] == ",":
@@ -246,20 +246,16 @@ def _cells_in(raw: str, position: int) -> list[int] | None:
     The object is read once, as it is the largest part of a notebook. Of a key that is written twice, the last counts.
     """
     found: list[int] | None = None
-    position = skip_blanks(raw, position + 1)
-    while raw[position : position + 1] == '"':
-        key_end = _end_of_string(raw, position)
-        start = skip_blanks(raw, skip_blanks(raw, key_end) + 1)
-        if _key(raw, position, key_end) == "cells" and raw[start] == "[":
-            items = list(_items(raw, start))
-            found = [begin for begin, _ in items]
-            end = skip_blanks(raw, items[-1][1] if items else start + 1) + 1
-        else:
-            found = None if _key(raw, position, key_end) == "cells" else found
-            end = _skip(raw, start)
-        position = skip_blanks(raw, end)
-        if raw[position : position + 1] == ",":
-            position = skip_blanks(raw, position + 1)
+
+    def end_of(key: str, start: int) -> int:
+        nonlocal found
+        items = list(_items(raw, start)) if key == "cells" and raw[start] == "[" else None
+        if key == "cells":
+            found = [begin for begin, _ in items] if items is not None else None
+        return _skip(raw, start) if items is None else skip_blanks(raw, items[-1][1] if items else start + 1) + 1
+
+    for _ in _members(raw, position, end_of):
+        pass
     return found
 
 

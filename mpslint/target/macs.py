@@ -5,8 +5,8 @@ from __future__ import annotations
 import functools
 import re
 
-from mpslint.core.finding import RuleError, UsageError
-from mpslint.core.knowledge import platform_data, read_yaml, rules_folder
+from mpslint.core.finding import UsageError
+from mpslint.core.knowledge import naming_key, platform_data, read_yaml, rules_folder
 from mpslint.core.record import record
 from mpslint.core.versions import Version, VersionRange
 
@@ -98,7 +98,7 @@ def macs() -> Macs:
     """Return the table that mpslint ships. Raises RuleError when a row is not what it should be."""
     path = rules_folder() / "platform" / "macs.yaml"
     table = read_yaml(path)
-    try:
+    with naming_key(f"{path}: a row is missing the key"):
         return Macs(
             tuple(Mac(int(row["memory"]), float(row["working_set"]), str(row["macos"])) for row in table["macs"]),
             tuple(float(row["working_set"]) for row in table["virtual"]),
@@ -106,8 +106,6 @@ def macs() -> Macs:
             tuple(int(size) for size in table["listed"]),
             int(table["reserve"]),
         )
-    except (KeyError, TypeError, ValueError) as error:
-        raise RuleError(f"{path}: a row is missing the key {error}") from None
 
 
 def limits(memory_gb: int, macos: Version | None = None) -> MemoryLimits:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from mpslint.core.grouped import grouped
 from mpslint.core.inert import html_text
 
 WIDTH, HEIGHT = 480, 240
@@ -137,10 +138,8 @@ def _table(label: str, lines: Sequence[Line], unit: AxisUnit, marks: Sequence[Ma
     steps = sorted({step for curve in curves for step in curve})
     chosen = {steps[round(place * (len(steps) - 1) / (ROWS - 1))] for place in range(ROWS)} if steps else set()
     chosen |= {max(curve, key=lambda step: curve[step]) for curve in curves if curve}  # so that what a headline names is there
-    done: dict[float, list[str]] = {}
-    for mark in marks:
-        done.setdefault(mark.step, []).append(mark.name)
-        chosen |= {mark.step} & set(steps)
+    done = grouped((mark.step, mark.name) for mark in marks)
+    chosen |= done.keys() & set(steps)
     head = "".join(f"<th>{html_text(line.name)}</th>" for line in lines) + ("<th></th>" if done else "")
     rows = ""
     for step in sorted(chosen)[: 4 * ROWS]:

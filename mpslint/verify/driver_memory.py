@@ -92,7 +92,7 @@ def range_on_a_mac(result: RunResult) -> str:
 
     One heap more or less decides there, and the driver needs some memory itself.
     """
-    top = max([record.driver for record in result.steps if record.what == "train"] + [result.driver_peak])
+    top = max([record.driver for record in result.trained] + [result.driver_peak])
     low, high = driver_range(top, max([record.blocks for record in result.steps], default=-1), result.backend)
     return f"between {size(low)} and {size(high)}" if low < high else ""
 

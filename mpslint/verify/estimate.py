@@ -106,6 +106,6 @@ def work_of_code(run: RunResult) -> StepWork | None:
 
 def _planned(found: RunResult, steps: int) -> int:
     """Return the graphs that the whole run compiles, carried on from the second half of the steps that are known."""
-    new = [record.new_graph_keys for record in found.steps if record.what == "train"]
+    new = [record.new_graph_keys for record in found.trained]
     last = new[len(new) // 2 :]
     return found.graph_keys + int(sum(last) / max(len(last), 1) * max(steps - len(new), 0))

@@ -172,6 +172,11 @@ class RunResult:
     has_assumed_lengths: bool = False
     """Whether texts were drawn whose lengths nobody knows, in place of data that isn't on this machine."""
 
+    @property
+    def trained(self) -> list[StepRecord]:
+        """The optimizer steps."""
+        return [record for record in self.steps if record.what == "train"]
+
 
 def with_fits(run: RunResult, other: RunResult) -> RunResult:
     """Return a run with what another one of the same code showed of the micro-batches that fit."""

@@ -257,11 +257,6 @@ def _kind(result: RunResult) -> str:
     return result.failure.partition(":")[0]
 
 
-def _trained(result: RunResult) -> int:
-    """Return how many training steps a run took."""
-    return sum(record.what == "train" for record in result.steps)
-
-
 def doubt_of(emulated: RunResult, real: RunResult | None) -> str:
     """Return why the exception of an emulated run says nothing about a Mac; empty when it does, or when there is none.
 
@@ -271,7 +266,7 @@ def doubt_of(emulated: RunResult, real: RunResult | None) -> str:
         return ""
     if real is not None and _kind(real) == _kind(emulated):
         return ""
-    got_there = real is not None and not real.failure and _trained(real) >= _trained(emulated)
+    got_there = real is not None and not real.failure and len(real.trained) >= len(emulated.trained)
     if not got_there and emulated.failure.startswith(tuple(platform_data("raised")["without_values"])):
         return ""
     short = real is not None and not real.failure

@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from mpslint.core.grouped import grouped
 from mpslint.estimate.chips import macs_of
 from mpslint.estimate.forecast import forecast
 from mpslint.estimate.words import duration
@@ -114,10 +115,7 @@ def _print_entry(console: Console, label: str, style: str, text: Text) -> None:
 def numbers(report: VerifyReport) -> Table:
     """Return the numbers of all runs side by side."""
     runs = [run for run in report.runs if run.steps and run.backend != "cpu"] or [run for run in report.runs if run.steps]
-    table = Table(show_edge=False, pad_edge=False, header_style="bold")
-    table.add_column("")
-    for run in runs:
-        table.add_column(run.name)
+    table = Table("", *(run.name for run in runs), show_edge=False, pad_edge=False, header_style="bold")
     computed = {run.name: run for run in report.runs if run.backend == "cpu"}
     rows = [[*_row(run, computed.get(run.name, run)), *_times(run, report.machine)] for run in runs]
     for place, name in enumerate(label for label, _ in rows[0]):
@@ -127,7 +125,7 @@ def numbers(report: VerifyReport) -> Table:
 
 def _row(run: RunResult, computed: RunResult) -> list[tuple[str, str]]:
     """Return the numbers of one run, each with its name; its losses where they were computed."""
-    trained = [record for record in run.steps if record.what == "train"]
+    trained, losses = run.trained, [record.loss for record in computed.trained if record.loss is not None]
     predicted = " (predicted)" if run.backend == "emulated" else ""
     return [
         ("optimizer steps", str(len(trained))),
@@ -136,7 +134,7 @@ def _row(run: RunResult, computed: RunResult) -> list[tuple[str, str]]:
         ("peak, longest samples", peak_of(run)),
         (f"driver memory{predicted}", _driver(run, trained)),
         ("new compiled graphs", _curve(trained, "new_graph_keys")),
-        ("loss", _losses([record for record in computed.steps if record.what == "train"])),
+        ("loss", f"{losses[0]:.4f} → {losses[-1]:.4f}" if losses else "no values"),
         *_measured(trained),
     ]
 
@@ -157,8 +155,7 @@ def _times(run: RunResult, machine: VerifiedMac) -> list[tuple[str, str]]:
     rows = forecast(run.work, run.largest_peak, macs_of(()), machine.versions()).rows if run.work is not None else ()
     known = sorted(((row.step, row.mac) for row in rows if row.step is not None), key=lambda one: one[0].seconds)
     ends = (f"{duration(step.low)} to {duration(step.high)} ({mac})" for step, mac in known[:1] + known[1:][-1:])
-    said = ", ".join(ends) or "not known"
-    return [("time of a step (estimated)", said)]
+    return [("time of a step (estimated)", ", ".join(ends) or "not known")]
 
 
 def _driver(run: RunResult, trained: Sequence[StepRecord]) -> str:
@@ -176,18 +173,10 @@ def _curve(trained: Sequence[StepRecord], name: str) -> str:
     return f"{size(values[0])} → {size(values[-1])}, at most {size(max(values))}  {sparkline(values, 24)}"
 
 
-def _losses(trained: Sequence[StepRecord]) -> str:
-    losses = [record.loss for record in trained if record.loss is not None]
-    return f"{losses[0]:.4f} → {losses[-1]:.4f}" if losses else "no values"
-
-
 def _print_notes(runs: Sequence[RunResult], console: Console) -> None:
     """Print what is to be known of how the runs were done, each thing once, before it those that it is true of."""
-    said: dict[tuple[str, str], list[str]] = {}
-    for run in runs:
-        for label, lines in (("note", run.notes), ("shortened", run.changes)):
-            for line in lines:
-                said.setdefault((label, line), []).append(f"{run.name}, {run.backend}")
+    told = ((run, label, lines) for run in runs for label, lines in (("note", run.notes), ("shortened", run.changes)))
+    said = grouped(((label, line), f"{run.name}, {run.backend}") for run, label, lines in told for line in lines)
     for (label, line), names in said.items():
         whose = f"{' and '.join(names)}: " if len(names) < len(runs) or len(runs) == 1 else ""
         _print_entry(console, label, "dim", Text(f"{whose}{line}", style="dim"))
@@ -225,9 +214,7 @@ def what_fits(estimates: Sequence[Estimate], machine: VerifiedMac) -> str:
 
 def estimate_table(estimate: Estimate) -> Table:
     """Return which Macs take a run, as a table."""
-    table = Table(show_edge=False, pad_edge=False, header_style="bold")
-    for name in ("Mac", "recommended", "this run", "largest micro-batch"):
-        table.add_column(name, justify="left")
+    table = Table("Mac", "recommended", "this run", "largest micro-batch", show_edge=False, pad_edge=False, header_style="bold")
     for fit in estimate.fits:
         status = "its tensors fit" if fit.bound in ("at most ", "not known") and fit.status != "too big" else fit.status
         table.add_row(f"{fit.memory_gb} GB", size(fit.recommended), status, fit.batches)

@@ -12,7 +12,7 @@ RESTS = 5
 
 def alone(run: RunResult, emulated: RunResult | None = None) -> Check:
     """Return whether the losses of one run are finite, and whether it learns; `emulated` is the same run, maybe of more steps."""
-    losses = [record.loss for record in run.steps if record.what == "train" and record.loss is not None]
+    losses = [record.loss for record in run.trained if record.loss is not None]
     evidence = (Backing("losses", ", ".join(f"{loss:.4f}" for loss in losses[:8])),)
     bad = next((place for place, loss in enumerate(losses, start=1) if not math.isfinite(loss)), None)
     half = f"; the weights train in {run.weights_dtype}, which holds 6e-8 to 65,504 only" if run.weights_dtype == "float16" else ""
@@ -32,7 +32,7 @@ def alone(run: RunResult, emulated: RunResult | None = None) -> Check:
         why = f"the learning rate {why}" if has_gradients or run.learning_rate == 0 else "no weight of the optimizer has a gradient"
         return Check("values", "fail", f"no weight changes its value: {why}", evidence, line=run.optimizer_line)
     if run.rested >= RESTS:
-        start = sum(record.what == "train" for record in run.steps) - run.rested + 1
+        start = len(run.trained) - run.rested + 1
         said = f"the learning rate is 0 from step {start} on, and the optimizer changes no weight any more"
         return Check("values", "fail", said, evidence, line=run.optimizer_line)
     if run.carried_at:

@@ -37,7 +37,7 @@ def decide(name: str, checks: Sequence[Check]) -> Verdict:
 def check_run(result: RunResult, machine: VerifiedMac, spec: RunSpec | None, horizon: int) -> Iterator[Check]:
     """Yield the checks of one run; `horizon` is the number of optimizer steps that the user means to do."""
     bounds = limits_of(machine)
-    trained = [record for record in result.steps if record.what == "train"]
+    trained = result.trained
     if result.out_of_memory > 1:
         yield Check("starts", "pass", f"{_took(result, trained, horizon)} before memory runs out")
     elif result.failure:
@@ -191,7 +191,7 @@ def _first_rise(values: Sequence[float]) -> int | None:
 
 def _by_step(result: RunResult, horizon: int) -> RunResult:
     """Return a run without what only happens after its last step: more steps are emulated than a short run takes."""
-    trained = [record for record in result.steps if record.what == "train"]
+    trained = result.trained
     if not 0 < horizon < len(trained):
         return result
     out_of_memory = result.out_of_memory if result.out_of_memory <= horizon else 0

@@ -86,7 +86,7 @@ def run_spec(spec: RunSpec, options: ScriptOptions, progress: Progress | None = 
         return RunResult(spec.name, options.backend), [Check("starts", "not run", str(error))]
     result = replace(result, name=spec.name, settings_steps=spec.steps)
     if result.backend == "mps" and not result.failure:
-        times = [one.seconds for one in result.steps if one.what == "train"]
+        times = [one.seconds for one in result.trained]
         keep_run(spec.digest(), result.backend, result.versions.get("torch", ""), times)
     return result, list(check_run(result, options.machine, spec, spec.steps))
 

@@ -50,7 +50,10 @@ def _is_too_large(text: str) -> bool:
 
 def _log(report: CheckReport, kept: Sequence[Record], unread: Sequence[Notice], left_out: int) -> str:
     indexes = {rule.id: index for index, rule in enumerate(report.rules)}
-    notifications = [*(_notification(notice) for notice in unread), *([_left_out(left_out)] if left_out else [])]
+    notifications = list(map(_notification, unread))
+    if left_out:
+        limits = f"GitHub accepts {MOST_RESULTS:,} results and {MOST_BYTES // 1_000_000} MB compressed."
+        notifications.append({"level": "warning", "message": {"text": f"{left_out} less severe findings are left out: {limits}"}})
     run = {
         "tool": {
             "driver": {
@@ -119,14 +122,6 @@ def _result(record: Record, indexes: Mapping[str, int], root: str) -> dict[str, 
         result["fixes"] = [{"description": {"text": advice(finding)}, "artifactChanges": [change]}]
         result["properties"] = {"fixSafety": finding.safety}
     return result
-
-
-def _left_out(number: int) -> dict[str, Any]:
-    """Return the notification that says that not all results are here."""
-    text = (
-        f"{number} less severe findings are left out: GitHub accepts {MOST_RESULTS:,} results and {MOST_BYTES // 1_000_000} MB compressed."
-    )
-    return {"level": "warning", "message": {"text": text}}
 
 
 def _notification(notice: Notice) -> dict[str, Any]:
