@@ -29,7 +29,7 @@ from mpslint.facts.values import (
     settled,
     weakened,
 )
-from mpslint.program import bags, flags, tracked
+from mpslint.program import bags, tracked
 from mpslint.program.effects import not_followed
 from mpslint.program.executed import NAMES
 from mpslint.program.exits import Raised, may_raise
@@ -151,9 +151,9 @@ def _attribute_of_symbol(m: Walker, base: Symbol, name: str, node: ast.expr | No
     if (patched := m.patched(full)) is not None:
         return patched
     if base.name in m.platform.flag_holders:
-        return get_attribute(m, flags.holder(m, base.name), name, node)
+        return get_attribute(m, m.shared(base.name), name, node)
     if full in m.platform.flag_holders:
-        return flags.holder(m, full)
+        return m.shared(full)
     if full in m.platform.tracked:
         return tracked.holder(m, full)
     if full in m.platform.values:

@@ -13,7 +13,7 @@ from mpslint.program.called import record_call
 from mpslint.program.composed import entries_of, named_by, on_top
 from mpslint.program.config_files import OBJECT
 from mpslint.program.machine import Walker
-from mpslint.program.started import named
+from mpslint.stubs import library as stubs
 
 CLASS, ARGUMENTS, FILES = "class_path", "init_args", ("config", "c")
 
@@ -107,7 +107,7 @@ def _at(sections: dict[str, Value], path: str) -> Value | None:
 def _sections(m: Walker, commands: Sequence[str]) -> tuple[dict[str, Value], bool]:
     """Return what files that the words name, and then the words, say of each section; and whether that is all."""
     assert m.project is not None
-    given = dict(named(m.words() or ()))
+    given = stubs.named_words(m)
     is_whole = m.is_told_all()
     result: dict[str, Value] = {}
     file = next((given[name] for name in FILES if name in given), None)

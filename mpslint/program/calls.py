@@ -34,17 +34,13 @@ from mpslint.program import (
     bags,
     built,
     builtin,
-    commandline,
-    commands,
     composed,
     config_files,
     effects,
     environment,
     fields,
-    flags,
     implicit,
     lists,
-    self_parsed,
 )
 from mpslint.program.arguments import CallArguments
 from mpslint.program.called import record_call
@@ -55,6 +51,7 @@ from mpslint.program.machine import COMMAND_WORDS, Walker
 from mpslint.program.outside import call_outside, follow_callbacks
 from mpslint.program.platform import NO_ANSWER
 from mpslint.program.reach import Reach, extend
+from mpslint.stubs import library as stubs
 from mpslint.tensors import loaders, modules
 from mpslint.tensors.meet import name_device
 from mpslint.tensors.traits import as_one, is_module_class
@@ -246,16 +243,8 @@ def _call_symbol(m: Walker, callee: Symbol, receiver: Value | None, arguments: C
         return config
     if name in platform.builders:
         return built.build(m, name, arguments, node)
-    if name in platform.starters and (started := commands.start(m, arguments, node, name in platform.choosing_starters)) is not None:
-        return started
-    if name in platform.flag_makers:
-        return flags.define(m, name, arguments, node)
-    if name in platform.namespace_makers:
-        return commandline.of_namespace(m, platform.namespace_makers[name], arguments, node)
-    if name in platform.argument_parsers:
-        return commandline.made_parser(name, arguments, node)
-    if name in platform.dataclass_parsers:
-        return commandline.dataclass_parser(m, name, arguments, node)
+    if (made := stubs.call(m, name, arguments, node)) is not None:
+        return made
     if (given := _of_python(m, name, arguments, node)) is not None:
         return given
     if name in platform.validators and isinstance(receiver, Class):
@@ -338,8 +327,8 @@ def instantiate(m: Walker, cls: Class, arguments: CallArguments, node: ast.Call 
     m.instances.setdefault(id(cls), instance)
     if is_module_class(cls):
         modules.become_module(m, instance, node)
-    if self_parsed.is_parser(m, cls):
-        instance.slots[commandline.OPTIONS] = Mapping({}, node)
+    if node is not None:
+        stubs.begin(m, instance, cls.outside_bases(), node)
     outside = cls.outside_bases()
     constructor = cls.lookup("__init__")
     if not isinstance(constructor, Function) and bags.is_dict(m, instance):

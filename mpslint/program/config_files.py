@@ -18,7 +18,7 @@ from mpslint.facts.joined import join_all
 from mpslint.facts.values import UNKNOWN, Argument, Bound, DictEntry, Instance, Items, Known, Mapping, Symbol, Value, weakened
 from mpslint.program.arguments import CallArguments
 from mpslint.program.machine import Walker
-from mpslint.program.started import as_written, converted
+from mpslint.program.texts import as_kind, as_written
 from mpslint.program.walk import walk
 from mpslint.project.loaded import ENDINGS, composition, find_file, first_mapping, overrides_in
 from mpslint.project.run import Run
@@ -244,7 +244,7 @@ def is_there(m: Walker, path: Value | None, node: ast.Call) -> Value:
     return Known(True, node, path.weak) if m.project.load_config(m, path.value, path.weak) is not None else UNKNOWN
 
 
-_KINDS = {"getint": "builtins.int", "getfloat": "builtins.float", "get": "builtins.str"}
+_KINDS: dict[str, type] = {"getint": int, "getfloat": float, "get": str}
 _SWITCHES = {**dict.fromkeys(("1", "yes", "true", "on"), True), **dict.fromkeys(("0", "no", "false", "off"), False)}
 
 
@@ -270,8 +270,8 @@ def ask_sections(m: Walker, parser: Instance, method: str, arguments: CallArgume
     if method == "getboolean":
         switch = _SWITCHES.get(str(text.value).lower())
         return Known(switch, text.origin, text.weak) if switch is not None else UNKNOWN
-    word = Argument(text, text.origin)
-    return converted(word, Symbol(_KINDS[method]), None, text.origin) if method in _KINDS else UNKNOWN
+    number = as_kind(str(text.value), _KINDS[method]) if method in _KINDS else None
+    return Known(number, text.origin, text.weak) if number is not None else UNKNOWN
 
 
 def as_object(config: Mapping) -> Instance:

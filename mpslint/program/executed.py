@@ -7,7 +7,7 @@ import ast
 from mpslint.facts.values import Instance, Items, Known, Mapping, Slots, Value, settled, weakened
 from mpslint.program import effects
 from mpslint.program.machine import Walker
-from mpslint.program.started import as_written
+from mpslint.program.texts import as_written
 from mpslint.program.walk import called_name, walk
 
 ENDING = ".py"

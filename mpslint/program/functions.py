@@ -24,10 +24,11 @@ from mpslint.facts.values import (
     settled,
     weakened,
 )
-from mpslint.program import commands, config_files, effects, implicit
+from mpslint.program import config_files, effects, implicit
 from mpslint.program.exits import Departure, Exit, Raised, cut, marks
 from mpslint.program.machine import DEEPEST_CALL, Walker
 from mpslint.program.walk import assigning
+from mpslint.stubs import hooks as stubs
 from mpslint.tensors.loaders import generated
 from mpslint.tensors.traits import is_module
 
@@ -41,11 +42,11 @@ def _composed(m: Walker, function: Function) -> Value | None:
     for decorator in function.decorators:
         call = decorator.call if isinstance(decorator, Instance) else None
         if call is not None and m.platform.typed_commands.intersection(call.names):
-            return commands.typed_parameter(m, function)
+            return stubs.first_parameter(m, function)
         if call is None or not m.platform.composers.intersection(call.names):
             continue
         if "config_path" not in call.keywords and not call.arguments:
-            return commands.typed_parameter(m, function)
+            return stubs.first_parameter(m, function)
         given = [call.keywords[name].value if name in call.keywords else UNKNOWN for name in ("config_path", "config_name")]
         texts = [value.value for value in given if isinstance(value, Known) and isinstance(value.value, str)]
         config = m.project.compose_config(m, texts[0], texts[1]) if len(texts) == 2 and m.project is not None else None
@@ -252,7 +253,7 @@ def _bind_parameters(
             defaults[parameter.arg] = default
     for parameter in parameters.kwonlyargs[len(function.keyword_defaults) :]:
         names.append(parameter.arg)
-    options = commands.option_values(m, function)
+    options = stubs.option_values(m, function)
     if names and names[0] not in bound and (composed := _composed(m, function)) is not None:
         bound[names[0]] = composed
     for name in names:

@@ -21,14 +21,11 @@ from mpslint.facts.values import (
 )
 from mpslint.program import (
     bags,
-    commandline,
-    commands,
     config_files,
     effects,
     environment,
     executed,
     implicit,
-    self_parsed,
     tracked,
 )
 from mpslint.program.arguments import CallArguments
@@ -37,6 +34,8 @@ from mpslint.program.machine import Walker
 from mpslint.program.places import CONTENT, parts_of
 from mpslint.program.reach import BY_NAME, CHANGING, Reach, extend, written_by
 from mpslint.program.walk import called_name
+from mpslint.stubs import hooks
+from mpslint.stubs import library as stubs
 from mpslint.tensors import domain, libraries
 
 WRITING = {"__setattr__": "builtins.object.__setattr__", "__delattr__": "builtins.delattr"}
@@ -86,14 +85,10 @@ def call_outside(m: Walker, callee: Value, receiver: Value | None, arguments: Ca
         tracked.note(m, names[0], arguments, result)
     if names and names[0] in m.platform.searches:
         tracked.search(m, names[0], arguments)
-    if method in commandline.METHODS and isinstance(receiver, Instance):
-        handled = self_parsed.parse_itself(m, receiver, method, arguments, node) or commandline.call_method(
-            m, receiver, method, arguments, node
-        )
-        if handled is not None:
-            return handled
+    if isinstance(receiver, Instance) and (handled := stubs.call_method(m, receiver, method, arguments, node)) is not None:
+        return handled
     if m.project is not None and isinstance(callee, Instance) and callee.name in m.platform.command_groups:
-        commands.start_group(m, callee)
+        hooks.start_group(m, callee)
     made_of = callee.call if isinstance(callee, Instance) else None  # what it was made of, it may call with these arguments
     kept = (*made_of.arguments, *made_of.keywords.values()) if made_of is not None else ()
     follow_callbacks(m, CallArguments((*arguments.positional, *kept), arguments.keywords, False) if kept else arguments)

@@ -1,0 +1,286 @@
+"""What a stub may ask of the functions, classes and objects of the program, and do with them: more functions of `stubs.host`."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import Any
+
+from mpslint.facts.values import (
+    UNKNOWN,
+    Argument,
+    Bound,
+    Class,
+    Function,
+    Instance,
+    Items,
+    Known,
+    Mapping,
+    Module,
+    Symbol,
+    Value,
+    is_weak,
+    method_of,
+    origin_of,
+    weakened,
+)
+from mpslint.program import fields
+from mpslint.program.arguments import CallArguments
+from mpslint.program.bags import entries_of as entries_in
+from mpslint.program.called import record_call
+from mpslint.stubs.host import Host, HostFunction, unknown
+from mpslint.stubs.language import StubObject
+
+MOST_NESTED = 6
+"""Configurations within one another that are marked as defaults."""
+
+
+def _value(given: Any) -> Value | None:
+    if isinstance(given, StubObject):
+        return given.instance
+    return given.value if isinstance(given, Argument) else None
+
+
+def _told(value: Value) -> Argument:
+    return Argument(value, origin_of(value))
+
+
+def is_class(host: Host, given: Any) -> bool:
+    """Return whether a value is a class of the program, or a name of outside that may be one."""
+    return isinstance(_value(given), (Symbol, Class))
+
+
+def is_own_class(host: Host, given: Any) -> bool:
+    """Return whether a value is a class of the program."""
+    return isinstance(_value(given), Class)
+
+
+def is_function(host: Host, given: Any) -> bool:
+    """Return whether a value is a function or a method of the program."""
+    return _function(given) is not None
+
+
+def _function(given: Any) -> Function | None:
+    value = _value(given)
+    function = value.function if isinstance(value, Bound) else value
+    return function if isinstance(function, Function) else None
+
+
+def class_of(host: Host, given: Any) -> Argument:
+    """Return the class of an object of the program."""
+    value = _value(given)
+    return Argument(value.cls, None) if isinstance(value, Instance) and value.cls is not None else unknown
+
+
+def fields_of(host: Host, cls: Argument) -> list[str]:
+    """Return the names of the fields of a class of the program, those of its bases first; none of a class of outside."""
+    return list(cls.value.all_fields()) if isinstance(cls.value, Class) else []
+
+
+def field_default(host: Host, cls: Argument, name: str) -> Argument | None:
+    """Return what a field of a class is by default, None where it has none."""
+    found = cls.value.lookup(name) if isinstance(cls.value, Class) else None
+    return _told(found) if found is not None else None
+
+
+def attribute(host: Host, given: Any, name: str, otherwise: Argument | None = None) -> Argument | None:
+    """Return an attribute that an object of the program has itself; `otherwise` where it has none, unknown for what is no object."""
+    value = _value(given)
+    if not isinstance(value, Instance):
+        return unknown
+    return _told(value.slots[name]) if name in value.slots else otherwise
+
+
+def set_attribute(host: Host, given: Any, name: str, said: Argument) -> None:
+    """Give an object of the program an attribute."""
+    if isinstance(value := _value(given), Instance):
+        host.m.store.write(value.slots, name, said.value)
+
+
+def finish(host: Host, made: Argument) -> None:
+    """Walk what a class does once its fields are filled (`__post_init__`)."""
+    fields.finish(host.m, made.value, host.call)
+
+
+def object_of(
+    host: Host, cls: Argument, slots: dict[str, Argument], keywords: dict[str, Argument], is_known: bool, is_all: bool, unnamed: dict[str, Any]
+) -> Argument:
+    """Return an object of a class with these fields; for a class of outside, what it derives from included, as a call with `keywords`.
+
+    Where the words are not known, any field may be another; where they are all, the fields that nothing names are as `unnamed` says, by
+    the name of the class.
+    """
+    m, own, call = host.m, cls.value, host.call
+    assert isinstance(own, (Symbol, Class))
+    outside = own.outside_bases() if isinstance(own, Class) else (own.name,)
+    made = Instance(
+        own.node.name if isinstance(own, Class) else own.name,
+        slots={name: one.value for name, one in slots.items()},
+        cls=own if isinstance(own, Class) else None,
+        fallback="" if is_known else "command line",
+    )
+    m.made(made)
+    if outside and call is not None:
+        is_open = not (is_known and is_all)
+        for name in outside if not is_open else ():
+            more = {key: Known(value, call) for key, value in unnamed.get(name, {}).items() if key not in keywords and key not in slots}
+            made.slots.update(more)
+        given = {name: Argument(one.value, origin_of(one.value), unpacked=True) for name, one in keywords.items()}
+        inherited = {name: _told(one.value) for name, one in slots.items() if name not in keywords}
+        made.call = record_call(m, outside, "", None, CallArguments((), given, is_open), call, made, inherited, is_parsed=True)
+    return Argument(made, call)
+
+
+def made_by_call(host: Host, name: str, keywords: dict[str, Argument], inherited: dict[str, Argument]) -> Argument:
+    """Return the object that a call of a class of outside makes, which takes of what it inherits what it knows."""
+    made = host.m.made(Instance(name))
+    assert host.call is not None
+    below = {key: _told(one.value) for key, one in inherited.items() if key not in keywords}
+    made.call = record_call(host.m, (name,), "", None, CallArguments((), keywords, True), host.call, made, below)
+    return Argument(made, host.call)
+
+
+def unread(host: Host, cls: Argument) -> Argument:
+    """Return an object of a class of outside of which nothing is known."""
+    return Argument(Instance(cls.value.name, fallback="command line"), None) if isinstance(cls.value, Symbol) else unknown
+
+
+def program_object(host: Host, name: str, slots: dict[str, Argument]) -> Argument:
+    """Return a new object of outside with some attributes, which may have others."""
+    made = Instance(name, slots={key: one.value for key, one in slots.items()}, fallback="command line")
+    return Argument(host.m.made(made), host.call)
+
+
+def shared(host: Host, name: str) -> Argument:
+    """Return the object that a name of a library stands for everywhere in the program."""
+    return Argument(host.m.shared(name), None)
+
+
+def all_overridable(host: Host, config: Argument) -> None:
+    """Mark every value of a configuration as one that the command line may change."""
+    _weaken(host, config.value, MOST_NESTED)
+
+
+def _weaken(host: Host, config: Value, left: int) -> None:
+    for key, value in list(config.slots.items()) if isinstance(config, Instance) and left else ():
+        if isinstance(value, Instance):
+            _weaken(host, value, left - 1)
+        elif not isinstance(value, Items) and isinstance(config, Instance):
+            host.m.store.write(config.slots, key, weakened(value))
+
+
+def is_overridable(host: Host, given: Argument) -> bool:
+    """Return whether a value is a default that may be changed from outside."""
+    return is_weak(given.value)
+
+
+def entries_of(host: Host, given: Any) -> dict[str, Argument] | None:
+    """Return the entries of a dict, None where not all are known."""
+    found = _value(given)
+    return {key: _told(value) for key, value in entries_in(found)} if isinstance(found, Mapping) and not found.is_open else None
+
+
+def entries_in_file(host: Host, path: Argument) -> dict[str, Argument] | None:
+    """Return what a configuration file of the run holds, None for a path that isn't known, and any other file."""
+    m = host.m
+    if m.project is None or not isinstance(path.value, Known):
+        return None
+    return entries_of(host, Argument(m.project.load_config(m, str(path.value.value), False) or UNKNOWN, None))
+
+
+def function_in_file(host: Host, path: str, name: str) -> Argument | None:
+    """Return a function of a Python file of the run, None where there is none."""
+    module = host.m.project.module_at(host.m, path) if host.m.project is not None else None
+    found = module.slots.get(name) if isinstance(module, Module) else None
+    return Argument(found, None) if isinstance(found, Function) else None
+
+
+def functions_in(host: Host, given: Any) -> dict[str, Argument] | None:
+    """Return the public functions of an object, of a dict, or (without any) of the module; None for anything else."""
+    value = _value(given)
+    if isinstance(value, Instance) and value.cls is not None:
+        methods = {name: one for cls in reversed(value.cls.lineage()) for name, one in cls.slots.items() if isinstance(one, Function)}
+        slots: dict[Any, Any] = {name: Bound(value, name, one) for name, one in methods.items()}
+    elif given is None:
+        slots = dict(host.m.module.slots)
+    elif isinstance(value, Mapping):
+        slots = dict(entries_in(value))
+    else:
+        return None
+    public = {name: one for name, one in slots.items() if isinstance(name, str) and name[:1] != "_"}
+    return {name: Argument(one, None) for name, one in public.items() if _function(Argument(one, None)) is not None}
+
+
+def parameters(host: Host, given: Any) -> list[dict[str, Any]] | None:
+    """Return the parameters of a function, or of the constructor of a class, without that for the object: `name`; `by` position, name or rest;
+    whether it `is_required`; the `class` of the program with fields that it is annotated with; the `flags` that its default names
+    (`typer.Option(4, "--bs", "-b")`). None where there is no such function."""
+    value = _value(given)
+    function = value.lookup("__init__") if isinstance(value, Class) else _function(given)
+    if not isinstance(function, Function):
+        return None
+    signature = function.node.args
+    by_position = [*signature.posonlyargs, *signature.args]
+    defaults = dict(zip(reversed(by_position), reversed(signature.defaults), strict=False))
+    defaults.update({one: default for one, default in zip(signature.kwonlyargs, signature.kw_defaults, strict=True) if default is not None})
+    skipped = 1 if isinstance(value, (Class, Bound)) and not function.is_static else 0
+    found = [
+        {
+            "name": one.arg,
+            "by": "position" if one in by_position else "name",
+            "is_required": one not in defaults,
+            "class": _class_of(host, one),
+            "flags": list(_flags(defaults.get(one))),
+        }
+        for one in (*by_position[skipped:], *signature.kwonlyargs)
+    ]
+    rest = signature.kwarg
+    more = {"name": rest.arg, "by": "rest", "is_required": False, "class": None, "flags": []} if rest is not None else None
+    return [*found, *([more] if more is not None else [])]
+
+
+def _class_of(host: Host, parameter: ast.arg) -> Argument | None:
+    """Return the class of the program, with fields, that a parameter is annotated with."""
+    annotation = parameter.annotation
+    kind = host.m.lookup(annotation.id) if isinstance(annotation, ast.Name) else None
+    return Argument(kind, None) if isinstance(kind, Class) and fields.has_fields(host.m, kind) else None
+
+
+def _flags(default: ast.expr | None) -> Iterator[str]:
+    for part in default.args if isinstance(default, ast.Call) else ():
+        if isinstance(part, ast.Constant) and isinstance(part.value, str) and part.value.startswith("-"):
+            yield from part.value.split("/")[0].split()
+
+
+def call_with(host: Host, function: Argument, named: dict[str, Argument], is_open: bool, given: list[Argument] = []) -> Argument:  # noqa: B006
+    """Return what calling a function of the program gives; where the arguments are open, a default is only a default."""
+    value, called = function.value, _function(function)
+    assert called is not None
+    first = [value.receiver] if isinstance(value, Bound) and not called.is_static else []
+    by_name = {name: one.value for name, one in named.items()}
+    return _told(host.m.calls.call_function(host.m, called, [*first, *(one.value for one in given)], by_name, is_open, None))
+
+
+def call_own(host: Host, given: Any, name: str) -> None:
+    """Call a method that an object's class of the program may have for its library to call."""
+    value = _value(given)
+    if value is not None and (method := method_of(value, name)) is not None:
+        host.m.calls.call_function(host.m, method, [value], {}, False, None)
+
+
+def instantiate(host: Host, cls: Argument, named: dict[str, Argument], is_open: bool) -> Argument:
+    """Return the object of a class of the program that its constructor makes of arguments by name."""
+    assert isinstance(cls.value, Class)
+    given = {name: Argument(one.value, origin_of(one.value), unpacked=True) for name, one in named.items()}
+    return _told(host.m.calls.instantiate(host.m, cls.value, CallArguments((), given, is_open), host.call))
+
+
+FUNCTIONS = {
+    one.__name__: HostFunction(one)
+    for one in (
+        is_class, is_own_class, is_function, class_of, fields_of, field_default, attribute, set_attribute, finish, object_of, made_by_call,
+        unread, program_object, shared, all_overridable, is_overridable, entries_of, entries_in_file, function_in_file, functions_in,
+        parameters, call_with, call_own, instantiate,
+    )
+}  # fmt: skip
+"""By their names."""

@@ -1,0 +1,248 @@
+"""What a stub may ask of the program that is walked, and do in it: the functions of `stubs.host`.
+
+To a stub a value of the program is an Argument: what it is, and where it stands.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import operator
+import shlex
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from mpslint.core.record import record
+from mpslint.facts.values import (
+    COMMAND_LINE,
+    Argument,
+    Bound,
+    Class,
+    DictEntry,
+    Function,
+    Instance,
+    Items,
+    Known,
+    Mapping,
+    Symbol,
+    Unknown,
+    Value,
+    origin_of,
+    weakened,
+)
+from mpslint.program.exits import Raised
+from mpslint.program.machine import Walker
+from mpslint.program.texts import as_kind, as_written
+from mpslint.stubs.language import UNKNOWN, StubObject
+
+STATE = ("stub", "")
+"""The slot of an object of the program that holds what a stub keeps of it."""
+unknown = Argument(COMMAND_LINE, None)
+
+
+@record(frozen=True)
+class Host:
+    """The program, and the call in it that a stub stands for."""
+
+    m: Walker
+    call: ast.Call | None
+    """The call; None for what a decorator, or the end of the file, makes a library do."""
+
+
+@record(frozen=True)
+class HostFunction:
+    """A function of `stubs.host`."""
+
+    function: Callable[..., Any]
+
+
+@record(frozen=True)
+class Table:
+    """A dict of the program's values, by name: what a path writes that isn't taken is undone."""
+
+    m: Walker
+    mapping: Mapping
+    STUB_METHODS = ("get", "items", "update")
+
+    def __setitem__(self, name: str, value: Argument) -> None:
+        self.m.store.write(self.mapping.slots, name, DictEntry(value.value, value.node))
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.mapping.slots
+
+    def get(self, name: str) -> Argument | None:
+        """Return the value under a name."""
+        entry = self.mapping.slots.get(name)
+        return Argument(entry.value, entry.node) if entry is not None else None
+
+    def items(self) -> Iterator[tuple[str, Argument]]:
+        """Yield the names and the values."""
+        yield from [(name, Argument(entry.value, entry.node)) for name, entry in self.mapping.slots.items()]
+
+    def update(self, other: Table) -> None:
+        """Take what another table has."""
+        for name, value in other.items():
+            self[name] = value
+
+
+def plain(host: Host, given: Any) -> Any:
+    """Return a constant of the program as Python has it, UNKNOWN for what isn't one."""
+    if not isinstance(given, Argument):
+        return given
+    return given.value.value if isinstance(given.value, Known) else UNKNOWN
+
+
+def table(host: Host) -> Table:
+    """Return an empty table of values."""
+    return Table(host.m, Mapping({}, host.call))
+
+
+def at(host: Host, said: Any, place: Argument | None = None) -> Argument:
+    """Return a constant as a value that stands at a place, by default at the call; as sure as what stands there is."""
+    said = plain(host, said)
+    if said is UNKNOWN:
+        return unknown
+    node = host.call if place is None else place.node
+    is_weak = place is not None and isinstance(place.value, Known) and place.value.weak
+    return Argument(Known(said, node, is_weak), node)
+
+
+def spanning(host: Host, first: Argument, last: Argument) -> Argument:
+    """Return a place from the beginning of one value to the end of another; the first one where the other stands before it."""
+    return Argument(last.value, spanned(first.node, last.node))
+
+
+def spanned(first: ast.AST | None, last: ast.AST | None) -> ast.AST | None:
+    """Return a node from the beginning of one to the end of another; the first one where the other stands before it."""
+    start, end = _place(first), _place(last)
+    if start is None or end is None or first is last or end[:2] < start[:2]:
+        return first
+    node = ast.Constant(None)
+    node.lineno, node.col_offset, node.end_lineno, node.end_col_offset = *start[:2], *end[2:]
+    return node
+
+
+def _place(node: ast.AST | None) -> tuple[int, int, int, int] | None:
+    if node is None or not hasattr(node, "lineno"):
+        return None
+    return node.lineno, node.col_offset, node.end_lineno, node.end_col_offset  # type: ignore[attr-defined]
+
+
+def listed(host: Host, values: Sequence[Argument], place: Argument) -> Argument:
+    """Return a list of the program with these values."""
+    return Argument(Items("list", {index: one.value for index, one in enumerate(values)}, place.node), place.node)
+
+
+def items(host: Host, given: Any) -> list[Argument]:
+    """Return what is in a list or tuple of the program, as far as that is known."""
+    found = given.value if isinstance(given, Argument) else None
+    return [Argument(one, origin_of(one)) for one in found.values()] if isinstance(found, Items) else []
+
+
+def others(host: Host) -> Argument:
+    """Return a list of which nothing is known."""
+    return Argument(Items("list", {}, host.call, open=True), host.call)
+
+
+def slots(host: Host, given: Any) -> dict[str, Argument]:
+    """Return the attributes that an object has, by name."""
+    found = given.value if isinstance(given, Argument) else None
+    written = found.written_slots() if isinstance(found, Instance) else {}
+    return {name: Argument(value, origin_of(value)) for name, value in written.items() if isinstance(name, str)}
+
+
+def name_of(host: Host, given: Any) -> str:
+    """Return the qualified name of a function or class of outside the program, '' for anything else."""
+    if isinstance(given, str):
+        return given
+    return given.value.name if isinstance(given, Argument) and isinstance(given.value, Symbol) else ""
+
+
+def is_callable(host: Host, given: Any) -> bool:
+    """Return whether a value is a function or a class."""
+    return isinstance(given, Argument) and isinstance(given.value, (Symbol, Function, Class, Bound))
+
+
+def is_known(host: Host, given: Any) -> bool:
+    """Return whether a value is a constant."""
+    return isinstance(given, Argument) and isinstance(given.value, Known)
+
+
+def literal(host: Host, text: str, place: Argument) -> Argument:
+    """Return what a text says, at a place: a number, true or false, nothing, else the text."""
+    is_weak = isinstance(place.value, Known) and place.value.weak
+    return Argument(as_written(text, place.node, is_weak), place.node)
+
+
+def number(host: Host, text: str, kind: type) -> Any:
+    """Return the number that a text says, None where it says none."""
+    return as_kind(text, kind)
+
+
+def overridable(host: Host, given: Argument) -> Argument:
+    """Return a value as a default, which the command line may change."""
+    return Argument(weakened(given.value), given.node)
+
+
+def settled(host: Host, given: Argument) -> Argument:
+    """Return a default that nothing changes any more."""
+    value = given.value
+    return Argument(Known(value.value, value.origin, False, value.source) if isinstance(value, Known) else value, given.node)
+
+
+def call(host: Host, function: Argument, *given: Argument) -> Argument:
+    """Return what a function of the program gives, called for its value only."""
+    m = host.m
+    exits, m.exits = m.exits, []
+    try:
+        with m.silently(), m.store.path(), contextlib.suppress(Raised):
+            node = host.call or ast.Call(ast.Constant(None), [], [])
+            value = m.calls.call_with(m, function.value, [one.value for one in given], node)
+            return unknown if m.is_dead or isinstance(value, Unknown) else Argument(value, origin_of(value))
+    finally:
+        m.exits, m.is_dead = exits, False
+    return unknown
+
+
+def words_in(host: Host, given: Any) -> tuple[list[Argument] | None, bool]:
+    """Return the words that a parser reads, None where nothing says which, and whether these are all: those that it is given, else those
+    of the command line."""
+    m = host.m
+    value = given.value if isinstance(given, Argument) else None
+    if isinstance(value, Known) and isinstance(value.value, str):
+        with contextlib.suppress(ValueError):
+            return [Argument(Known(word), None) for word in shlex.split(value.value)], True
+    words = m.words()
+    if isinstance(value, Items) and not (words and len(words) == len(value.slots) and all(map(operator.is_, [word.value for word in words], value.values()))):
+        return [Argument(word, origin_of(word)) for word in value.values()], not value.open
+    if value is None or isinstance(value, Items) or (isinstance(value, Known) and value.value is None):
+        return list(words) if words is not None else None, words is not None and m.is_told_all()
+    return None, False
+
+
+def options_object(host: Host, values: dict[str, Argument]) -> Argument:
+    """Return an object of options, which may have others that aren't known."""
+    made = Instance("argparse.Namespace", slots={name: one.value for name, one in values.items()}, fallback="command line")
+    return Argument(made, host.call)
+
+
+def state_of(host: Host, given: Any) -> StubObject | None:
+    """Return what a stub keeps of an object of the program, None for another value."""
+    kept: Any = given.value.slots.get(STATE) if isinstance(given, Argument) and isinstance(given.value, Instance) else None
+    return kept if isinstance(kept, StubObject) else None
+
+
+def another(host: Host, state: StubObject, name: str) -> Argument:
+    """Return a further object of the program behind which the same is kept."""
+    tables = {("stub", key): one.mapping for key, one in state.slots.items() if isinstance(one, Table)}
+    return Argument(Instance(name, slots={**tables, STATE: state}), host.call)  # type: ignore[dict-item]
+
+
+FUNCTIONS = {
+    one.__name__: HostFunction(one)
+    for one in (
+        plain, table, at, spanning, listed, items, others, slots, name_of, is_known, is_callable, literal, number, overridable, settled, call,
+        words_in, options_object, state_of, another,
+    )
+}  # fmt: skip
+"""By their names; `unknown` is a value."""

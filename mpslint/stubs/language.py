@@ -1,0 +1,69 @@
+"""What a stub is made of: its functions, classes and objects, and what goes wrong in one."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import field
+from typing import Any, TypeAlias
+
+from mpslint.core.record import record
+from mpslint.facts.values import Instance
+
+UNKNOWN = object()
+"""What `plain` gives of a value of the program that isn't known."""
+DECLINED = object()
+"""What a stub gives that leaves a call to what mpslint does of any call of a library."""
+Definition: TypeAlias = ast.FunctionDef | ast.Lambda
+
+
+class StubError(Exception):
+    """A mistake in a stub: one line that begins with its file and line."""
+
+
+@record(eq=False)
+class Scope:
+    """The names of a module, or of a call of a function."""
+
+    path: str
+    names: dict[str, Any] = field(default_factory=dict)
+    outer: Scope | None = None
+
+
+@record(eq=False)
+class StubFunction:
+    """A function of a stub; with the object that it is a method of, if it is one."""
+
+    node: Definition
+    scope: Scope
+    defaults: tuple[Any, ...] = ()
+    keyword_defaults: tuple[Any, ...] = ()
+    plain: frozenset[str] = frozenset()
+    """The parameters that are taken as plain constants of Python (`flags: plain`)."""
+    owner: StubClass | None = None
+    receiver: Any = None
+
+
+@record(eq=False)
+class StubClass:
+    """A class of a stub."""
+
+    name: str
+    names: dict[str, Any]
+    bases: tuple[StubClass, ...] = ()
+
+    def lookup(self, name: str) -> Any:
+        """Return an attribute of the class or of its bases, None where there is none."""
+        return next((cls.names[name] for cls in self.lineage() if name in cls.names), None)
+
+    def lineage(self) -> tuple[StubClass, ...]:
+        """The class and those above it, nearest first."""
+        return (self, *(one for base in self.bases for one in base.lineage()))
+
+
+@record(eq=False)
+class StubObject:
+    """An object of a class of a stub: what it keeps of an object of the program, where it stands behind one."""
+
+    cls: StubClass
+    slots: dict[str, Any] = field(default_factory=dict)
+    instance: Instance | None = None

@@ -1,0 +1,3 @@
+"""argh: a function becomes a command line."""
+
+from stubs.commands import start as dispatch_command

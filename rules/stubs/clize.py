@@ -1,0 +1,3 @@
+"""clize: a function becomes a command line."""
+
+from stubs.commands import start as run

@@ -1,0 +1,3 @@
+"""datargs: the words make an object of a dataclass."""
+
+from stubs.commands import start as parse

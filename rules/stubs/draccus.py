@@ -1,0 +1,3 @@
+"""draccus: the words make an object of a dataclass."""
+
+from stubs.commands import start as parse

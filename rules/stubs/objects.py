@@ -1,0 +1,39 @@
+"""Objects that the words of a command line make of classes: of the program's, by their fields, and of outside, by their parameters."""
+
+from stubs.host import attribute, field_default, fields_of, finish, is_class, object_of, overridable, plain, set_attribute, unknown
+from stubs.words import named, switched_off
+
+
+def filled(cls, classes, values, is_all, base=None, unnamed={}):
+    """Return the object that values by name make of one of some classes; None for values stands for any. What belongs to no class of the
+    program belongs to those of outside, whose fields that nothing names are what `unnamed` says."""
+    if not is_class(cls):
+        return unknown
+    own = fields_of(cls)
+    others = [name for one in classes if one is not cls for name in fields_of(one)]
+    slots = {}
+    for name in own:
+        default = field_default(cls, name) if base is None or plain(base) is None else attribute(base, name, field_default(cls, name))
+        if default is not None:
+            slots[name] = default if values is not None and is_all else overridable(default)
+    given = values or {}
+    slots.update({name: value for name, value in given.items() if name in own})
+    keywords = {name: value for name, value in given.items() if name not in others}
+    return object_of(cls, slots, keywords, values is not None, is_all, unnamed)
+
+
+def of_words(cls, words, is_all, prefix="", base=None):
+    """Return the object of a class that words make, those for the objects in it included; their names may begin with a prefix."""
+    values = None
+    if words is not None:
+        values = {name.removeprefix(prefix): value for name, value in switched_off(named(words)).items()}
+    made = filled(cls, [cls], values, is_all, base)
+    for name, value in (values or {}).items():
+        *above, last = name.split(".")
+        inner = made
+        for key in above:
+            inner = attribute(inner, key, unknown)
+        if above:
+            set_attribute(inner, last, value)
+    finish(made)
+    return made

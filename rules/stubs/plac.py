@@ -1,0 +1,3 @@
+"""plac: a function becomes a command line."""
+
+from stubs.commands import start as call

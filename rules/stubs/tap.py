@@ -1,0 +1,31 @@
+"""tap: an object of a class whose fields are the options parses the command line into itself."""
+
+from stubs.argparse import ArgumentParser
+from stubs.commands import start as tapify
+from stubs.host import at, call_own, class_of, field_default, fields_of, is_known, overridable, plain, set_attribute, settled, unknown, words_in
+from stubs.words import named, switched_off
+
+
+class Tap(ArgumentParser):
+    def parse_args(self, args=None, **more):
+        words, is_all = words_in(args)
+        call_own(self, "configure")
+        given = switched_off(named(words or []))
+        cls = class_of(self)
+        added = dict(self.defaults.items())
+        names = fields_of(cls)
+        for name in [*names, *[one for one in added if one not in names]]:
+            default = field_default(cls, name)
+            default = unknown if default is None else default
+            default = added[name] if is_known(added.get(name)) else default
+            said = given.get(name)
+            if said is None:
+                said = settled(default) if words is not None and is_all else overridable(default)
+            elif plain(said) is True and plain(default) is True:
+                said = at(False, said)
+            set_attribute(self, name, said)
+        call_own(self, "process_args")
+        return self
+
+
+TypedArgumentParser = Tap

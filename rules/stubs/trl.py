@@ -1,0 +1,3 @@
+"""trl: its parser is that of transformers."""
+
+from stubs.transformers import HfArgumentParser as TrlParser

@@ -1,0 +1,3 @@
+"""typer: a function becomes a command line; what a Typer holds is called by its decorators."""
+
+from stubs.commands import start as run
