@@ -54,7 +54,8 @@ def shipped_words() -> Mapping[str, tuple[bytes, ...]]:
 
 def compiled(folder: Path) -> dict[str, Any]:
     """Return what every YAML file below a folder holds, by its path there."""
-    return {path.relative_to(folder).as_posix(): parse_yaml_file(path) for path in sorted(folder.rglob("*.yaml"))}
+    stubs = {path.relative_to(folder).as_posix(): read_text(path) for path in sorted(folder.rglob("*.py"))}
+    return {path.relative_to(folder).as_posix(): parse_yaml_file(path) for path in sorted(folder.rglob("*.yaml"))} | stubs
 
 
 def read_yaml(path: Path) -> Any:
@@ -147,6 +148,19 @@ def knowledge_files(folder: str) -> Iterator[Path]:
             yield rules_folder() / name
 
 
+def stub_files() -> Mapping[str, Path]:
+    """Return the shipped stubs (`rules/stubs/`) by the dotted name of the library, or of the part of one, that each stands for."""
+    folder, catalogue = rules_folder() / "stubs", _catalogue()
+    paths = [rules_folder() / name for name in catalogue if name.endswith(".py")] if catalogue else sorted(folder.rglob("*.py"))
+    return {".".join(path.relative_to(folder).with_suffix("").parts): path for path in paths}
+
+
+def read_stub(path: Path) -> str:
+    """Return the text of a stub. Raises ReadError where it can't be read."""
+    name = path.relative_to(rules_folder()).as_posix() if path.is_relative_to(rules_folder()) else ""
+    return str(_catalogue()[name]) if name in _catalogue() else read_text(path)
+
+
 def rule_files() -> Iterator[Path]:
     """Yield the files of the shipped rules, `rules/<subject>/<ID>-<name>.yaml`: only their names begin with an id."""
     catalogue = _catalogue()
@@ -169,7 +183,7 @@ def knowledge_digest() -> str:
 
     files = sorted(_PACKAGE.glob("_catalogue.py"))
     if rules_folder() != _PACKAGE / "rules" or not files:
-        files = sorted([*rules_folder().rglob("*.yaml"), *_PACKAGE.rglob("*.py")])
+        files = sorted([*rules_folder().rglob("*.yaml"), *rules_folder().rglob("*.py"), *_PACKAGE.rglob("*.py")])
     digest = hashlib.blake2b(digest_size=16)
     for path in files:
         stat = path.stat()

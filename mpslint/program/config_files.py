@@ -15,7 +15,7 @@ from mpslint.core.knowledge import platform_data
 from mpslint.core.record import record
 from mpslint.facts.entries import ConfigMapping, ConfigNode, ConfigSequence
 from mpslint.facts.joined import join_all
-from mpslint.facts.values import UNKNOWN, Argument, Bound, DictEntry, Instance, Items, Known, Mapping, Symbol, Value, weakened
+from mpslint.facts.values import UNKNOWN, Argument, Bound, DictEntry, Instance, Items, Known, Mapping, Value, weakened
 from mpslint.program.arguments import CallArguments
 from mpslint.program.machine import Walker
 from mpslint.program.texts import as_kind, as_written

@@ -69,13 +69,6 @@ class Loader(Protocol):
     def configs_read(self) -> int:
         """How many times a configuration file of the run was read."""
 
-    def shared(self, name: str) -> Instance:
-        """Return the object of a library that a name stands for everywhere in the program (`FLAGS`)."""
-        known = self.module.slots.get(("shared", name))
-        if not isinstance(known, Instance):
-            known = self.module.slots["shared", name] = self.made(Instance(name, fallback="command line"))
-        return known
-
     def words(self) -> Sequence[Argument] | None:
         """Return the words with which the script is started, behind its name; None where nothing says which."""
 

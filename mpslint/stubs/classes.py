@@ -28,7 +28,7 @@ from mpslint.program import fields
 from mpslint.program.arguments import CallArguments
 from mpslint.program.bags import entries_of as entries_in
 from mpslint.program.called import record_call
-from mpslint.stubs.host import Host, HostFunction, unknown
+from mpslint.stubs.host import Host, functions_of, unknown
 from mpslint.stubs.language import StubObject
 
 MOST_NESTED = 6
@@ -103,7 +103,13 @@ def finish(host: Host, made: Argument) -> None:
 
 
 def object_of(
-    host: Host, cls: Argument, slots: dict[str, Argument], keywords: dict[str, Argument], is_known: bool, is_all: bool, unnamed: dict[str, Any]
+    host: Host,
+    cls: Argument,
+    slots: dict[str, Argument],
+    keywords: dict[str, Argument],
+    is_known: bool,
+    is_all: bool,
+    unnamed: dict[str, Any],
 ) -> Argument:
     """Return an object of a class with these fields; for a class of outside, what it derives from included, as a call with `keywords`.
 
@@ -212,9 +218,11 @@ def functions_in(host: Host, given: Any) -> dict[str, Argument] | None:
 
 
 def parameters(host: Host, given: Any) -> list[dict[str, Any]] | None:
-    """Return the parameters of a function, or of the constructor of a class, without that for the object: `name`; `by` position, name or rest;
-    whether it `is_required`; the `class` of the program with fields that it is annotated with; the `flags` that its default names
-    (`typer.Option(4, "--bs", "-b")`). None where there is no such function."""
+    """Return the parameters of a function, or of the constructor of a class, without that for the object; None where there is none.
+
+    Each is a dict: its `name`; `by` position, name or rest; whether it `is_required`; the `class` of the program with fields that it is
+    annotated with; the `flags` that its default names (`typer.Option(4, "--bs", "-b")`).
+    """
     value = _value(given)
     function = value.lookup("__init__") if isinstance(value, Class) else _function(given)
     if not isinstance(function, Function):
@@ -275,12 +283,5 @@ def instantiate(host: Host, cls: Argument, named: dict[str, Argument], is_open: 
     return _told(host.m.calls.instantiate(host.m, cls.value, CallArguments((), given, is_open), host.call))
 
 
-FUNCTIONS = {
-    one.__name__: HostFunction(one)
-    for one in (
-        is_class, is_own_class, is_function, class_of, fields_of, field_default, attribute, set_attribute, finish, object_of, made_by_call,
-        unread, program_object, shared, all_overridable, is_overridable, entries_of, entries_in_file, function_in_file, functions_in,
-        parameters, call_with, call_own, instantiate,
-    )
-}  # fmt: skip
-"""By their names."""
+FUNCTIONS = functions_of(__name__)
+"""What a stub can import of these."""

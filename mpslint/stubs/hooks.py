@@ -17,7 +17,7 @@ def option_values(m: Walker, function: Function) -> dict[str, Value]:
     calls = [one.call for one in function.decorators if isinstance(one, Instance) and one.call is not None]
     options = [(list(one.arguments), dict(one.keywords)) for one in calls if one.name.endswith(OPTION)]
     found = _run(m, "option_values", options) if options else {}
-    return {name: one.value for name, one in found.items()}
+    return {name: one.value for name, one in found.items()} if isinstance(found, dict) else {}
 
 
 def first_parameter(m: Walker, function: Function) -> Value | None:

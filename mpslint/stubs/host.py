@@ -9,6 +9,7 @@ import ast
 import contextlib
 import operator
 import shlex
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -26,7 +27,6 @@ from mpslint.facts.values import (
     Mapping,
     Symbol,
     Unknown,
-    Value,
     origin_of,
     weakened,
 )
@@ -213,7 +213,9 @@ def words_in(host: Host, given: Any) -> tuple[list[Argument] | None, bool]:
         with contextlib.suppress(ValueError):
             return [Argument(Known(word), None) for word in shlex.split(value.value)], True
     words = m.words()
-    if isinstance(value, Items) and not (words and len(words) == len(value.slots) and all(map(operator.is_, [word.value for word in words], value.values()))):
+    if isinstance(value, Items) and not (
+        words and len(words) == len(value.slots) and all(map(operator.is_, [word.value for word in words], value.values()))
+    ):
         return [Argument(word, origin_of(word)) for word in value.values()], not value.open
     if value is None or isinstance(value, Items) or (isinstance(value, Known) and value.value is None):
         return list(words) if words is not None else None, words is not None and m.is_told_all()
@@ -238,11 +240,11 @@ def another(host: Host, state: StubObject, name: str) -> Argument:
     return Argument(Instance(name, slots={**tables, STATE: state}), host.call)  # type: ignore[dict-item]
 
 
-FUNCTIONS = {
-    one.__name__: HostFunction(one)
-    for one in (
-        plain, table, at, spanning, listed, items, others, slots, name_of, is_known, is_callable, literal, number, overridable, settled, call,
-        words_in, options_object, state_of, another,
-    )
-}  # fmt: skip
-"""By their names; `unknown` is a value."""
+def functions_of(module: str) -> dict[str, HostFunction]:
+    """Return the functions of a module that a stub can import: those that take the Host."""
+    found = {name: one for name, one in vars(sys.modules[module]).items() if getattr(one, "__module__", "") == module}
+    return {name: HostFunction(one) for name, one in found.items() if "host" in getattr(one, "__annotations__", ()) and name[0] != "_"}
+
+
+FUNCTIONS = functions_of(__name__)
+"""What a stub can import of these; `unknown` is a value."""

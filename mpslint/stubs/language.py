@@ -67,3 +67,29 @@ class StubObject:
     cls: StubClass
     slots: dict[str, Any] = field(default_factory=dict)
     instance: Instance | None = None
+
+
+def bound(function: Any, receiver: Any) -> Any:
+    """Return a function of a class as a method of an object."""
+    if not isinstance(function, StubFunction):
+        return function
+    return StubFunction(
+        function.node, function.scope, function.defaults, function.keyword_defaults, function.plain, function.owner, receiver
+    )
+
+
+class Left(Exception):
+    """A statement that leaves a loop or a function was carried out."""
+
+
+class Break(Left):
+    pass
+
+
+class Continue(Left):
+    pass
+
+
+class Return(Left):
+    def __init__(self, value: Any) -> None:
+        self.value = value

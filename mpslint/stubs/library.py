@@ -7,14 +7,14 @@ import functools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mpslint.core.knowledge import rules_folder
-from mpslint.core.outside import read_text
+from mpslint.core.knowledge import read_stub, stub_files
+from mpslint.core.notices import notice
 from mpslint.facts.values import Argument, Instance, Items, Known, Value
 from mpslint.program.arguments import CallArguments
 from mpslint.program.machine import Walker
 from mpslint.stubs import classes, host
-from mpslint.stubs.evaluate import Evaluator, bound
-from mpslint.stubs.language import DECLINED, UNKNOWN, Scope, StubClass, StubError, StubFunction, StubObject
+from mpslint.stubs.evaluate import Evaluator
+from mpslint.stubs.language import DECLINED, UNKNOWN, Scope, StubClass, StubError, StubFunction, StubObject, bound
 
 PACKAGE = "stubs."
 NOTHING = CallArguments((), {}, False)
@@ -22,20 +22,16 @@ HOST = "stubs.host"
 FUNCTIONS = {**host.FUNCTIONS, **classes.FUNCTIONS}
 
 
-@functools.lru_cache(maxsize=1)
-def libraries() -> frozenset[str]:
-    """Return the modules that have a stub."""
-    folder = rules_folder() / "stubs"
-    return frozenset(".".join(path.relative_to(folder).with_suffix("").parts) for path in folder.rglob("*.py"))
+libraries = functools.cache(stub_files)
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def module(name: str) -> Scope:
     """Return the names of a stub. Raises StubError for a mistake in it."""
-    path = rules_folder() / "stubs" / f"{name.replace('.', '/')}.py"
+    path = libraries()[name]
     scope = Scope(str(path))
     try:
-        body = ast.parse(read_text(path)).body
+        body = ast.parse(read_stub(path)).body
     except SyntaxError as error:
         raise StubError(f"{path}:{error.lineno}: {error.msg}") from None
     Evaluator(imported, host.Host(None, None)).execute([one for one in body if not isinstance(one, ast.Expr)], scope)  # type: ignore[arg-type]
@@ -94,8 +90,12 @@ def begin(m: Walker, made: Instance, bases: Sequence[str], node: ast.Call, argum
 
 
 def run(m: Walker, function: Any, given: Sequence[Any], named: Mapping[str, Any], node: ast.Call | None) -> Any:
-    """Carry out a function of a stub, and return what it gives."""
-    return Evaluator(imported, host.Host(m, node)).call(function, given, dict(named))
+    """Carry out a function of a stub, and return what it gives; a mistake in it is said, and leaves the call to others."""
+    try:
+        return Evaluator(imported, host.Host(m, node)).call(function, given, dict(named))
+    except StubError as error:
+        notice(str(error), str(error))
+        return DECLINED
 
 
 def named_words(m: Walker) -> dict[str, Value]:

@@ -1,6 +1,21 @@
 """argparse: options are noted by name; parsing gives an object with what the words say of each, else with its default."""
 
-from stubs.host import another, at, items, name_of, options_object, others, overridable, plain, settled, slots, state_of, table, unknown, words_in
+from stubs.host import (
+    another,
+    at,
+    items,
+    name_of,
+    options_object,
+    others,
+    overridable,
+    plain,
+    settled,
+    slots,
+    state_of,
+    table,
+    unknown,
+    words_in,
+)
 from stubs.words import BOTH_WAYS, STORED, Option, convert, parse
 
 MISSING = "no default"
@@ -39,7 +54,9 @@ class ArgumentParser:
 
     def set_defaults(self, **values):
         for name, value in values.items():
-            self.defaults[name] = overridable(value)
+            self.defaults[name] = overridable(as_default(self.options[name], value) if name in self.options else value)
+            if name in self.options:
+                self.options[name].is_left_none = False
 
     def parse_args(self, args=None, namespace=None, **more):
         return parsed(self, args, namespace)
@@ -52,41 +69,63 @@ class ArgumentParser:
 
 
 def add(
-    parser, flags, is_always_given, nargs, dest: plain = None, action="store", default=MISSING, const=unknown, type=None,
-    required: plain = False, **more
+    parser,
+    flags,
+    is_always_given,
+    nargs,
+    dest: plain = None,
+    action="store",
+    default=MISSING,
+    const=MISSING,
+    type=None,
+    required: plain = False,
+    **more,
 ):
     """Note an option: its destination, and the value that it has when it isn't given."""
     flags = [flag for flag in flags if isinstance(flag, str)]
     if not flags:
         return
-    dashed = tuple([flag for flag in flags if flag.startswith("-")])
+    dashed = [flag for flag in flags if flag.startswith("-")]
     long = [flag for flag in dashed if flag.startswith("--")]
     name = dest if isinstance(dest, str) else (long or flags)[0].lstrip("-").replace("-", "_")
     way = name_of(action) or plain(action)
     count = nargs if nargs is None or isinstance(nargs, (int, str)) else "*"
-    value = unknown
-    if is_always_given or (dashed and required):
-        pass
-    elif default is not MISSING:
-        value = convert(default, type, None, default) if type is not None and isinstance(plain(default), str) else default
-    elif way in STORED:
-        value = at(not STORED[way])
-    elif way == "count":
-        value = at(0)
+    off = [f"--no-{flag[2:]}" for flag in long] if way == BOTH_WAYS else []
+    kind = "builtins.str" if plain(type) is None else type
+    option = Option(tuple(dashed + off), kind, way, count, at(None) if const is MISSING else const)
+    key = name
+    while key in parser.options and not [flag for flag in flags if flag in parser.options[key].flags]:
+        key += " "
     before = parser.options.get(name)
-    if before is None or [flag for flag in flags if flag in before.flags]:
-        parser.defaults[name] = overridable(value)
-    off = tuple([f"--no-{flag[2:]}" for flag in long]) if way == BOTH_WAYS else ()
-    parser.options[name] = Option(dashed + off, type, way, count, const)
+    option.is_left_none = default is MISSING and way not in STORED and not is_always_given and name not in parser.defaults
+    if key == name:
+        if is_always_given or (dashed and required):
+            parser.defaults[name] = unknown
+        elif default is not MISSING:
+            parser.defaults[name] = overridable(as_default(option, default))
+        elif way in STORED:
+            parser.defaults[name] = overridable(at(not STORED[way]))
+        elif name not in parser.defaults or before is not None:
+            parser.defaults[name] = unknown
+    parser.options[key] = option
+
+
+def as_default(option, value):
+    """Return a default as parsing gives it: a text goes through the type of its option."""
+    return convert(value, option.kind, None, value) if isinstance(plain(value), str) else value
 
 
 def parsed(parser, args, namespace):
     """Return the object with the options: what the object had that is given, what words say, else the defaults."""
-    said, is_all = words_in(args)
+    words, is_all = words_in(args)
     found = dict(parser.defaults.items())
-    found.update(slots(namespace))
+    held = slots(namespace)
+    found.update(held)
     if is_all:
+        for name, option in parser.options.items():
+            if option.is_left_none and name not in held and name[-1] != " ":
+                found[name] = at(None)
         found = {name: settled(value) for name, value in found.items()}
-    if said is not None:
-        found.update(parse(said, parser.options, found))
+    if words is not None:
+        found.update(parse(words, parser.options, found))
     return options_object(found)

@@ -1,6 +1,20 @@
 """What calls functions with the words of a command line: by the names of their parameters, or by what words without a name say."""
 
-from stubs.host import at, call_with, declined, functions_in, instantiate, is_function, is_own_class, overridable, parameters, plain, settled, unknown, words_in
+from stubs.host import (
+    at,
+    call_with,
+    declined,
+    functions_in,
+    instantiate,
+    is_function,
+    is_own_class,
+    overridable,
+    parameters,
+    plain,
+    settled,
+    unknown,
+    words_in,
+)
 from stubs.objects import of_words
 from stubs.words import Option, named, parse, switched_off, text, unnamed
 
@@ -75,7 +89,7 @@ def start_function(function, words, is_all):
         if name in every or [one for one in taken if one["by"] == "rest"]:
             given[name] = value
     free = [one["name"] for one in taken if one["by"] == "position" and one["name"] not in given]
-    given.update(dict(zip(free, unnamed(words))))
+    given.update(dict(zip(free, unnamed(words), strict=False)))
     return call_with(function, {**objects(taken, given, words, is_all), **given}, not is_all)
 
 
@@ -92,7 +106,7 @@ def start_group(functions):
     if len(functions) > 1 and first and text(first[0]) is not None:
         functions = [one for one in functions if one[0].replace("_", "-") == text(first[0]).replace("_", "-")]
         words = [word for word in words if word is not first[0]]
-    for name, function in functions:
+    for _, function in functions:
         start_function(function, words if len(functions) == 1 else None, is_all)
 
 
@@ -119,7 +133,9 @@ def option_values(decorators):
         is_switch = "is_flag" in named_ones or pairs
         found[name] = named_ones.get("default", at(False) if is_switch else unknown)
         off = tuple([pair[1] for pair in pairs])
-        options[name] = Option(tuple([flag for flag in flags if flag not in off]), named_ones.get("type"), "store_true" if is_switch else "store")
+        options[name] = Option(
+            tuple([flag for flag in flags if flag not in off]), named_ones.get("type"), "store_true" if is_switch else "store"
+        )
         if off:
             options[f"{name} "] = Option(off, None, "store_false")
     words, is_all = words_in(None)

@@ -2,7 +2,20 @@
 
 from stubs.argparse import ArgumentParser
 from stubs.commands import start as tapify
-from stubs.host import at, call_own, class_of, field_default, fields_of, is_known, overridable, plain, set_attribute, settled, unknown, words_in
+from stubs.host import (
+    at,
+    call_own,
+    class_of,
+    field_default,
+    fields_of,
+    is_known,
+    overridable,
+    plain,
+    set_attribute,
+    settled,
+    unknown,
+    words_in,
+)
 from stubs.words import named, switched_off
 
 

@@ -22,12 +22,11 @@ class Option:
 
 
 def parse(words, options, defaults):
-    """Return the values that some words give to options, by their destination."""
+    """Return the values that some words give to options, by their destination: several with one have spaces behind it in their keys."""
     by_flag = {flag: name for name, option in options.items() for flag in option.flags}
     unnamed = [name for name, option in options.items() if not option.flags]
     found = {}
     index = 0
-    is_unread = False
     while index < len(words):
         word = words[index]
         index += 1
@@ -35,35 +34,31 @@ def parse(words, options, defaults):
         if said is None or said == "--":
             continue
         if not is_flag(word):
-            if unnamed and not is_unread:
+            if unnamed:
                 name = unnamed.pop(0)
                 option = options[name]
-                taken = [word]
-                if option.count in ("*", "+"):
-                    taken += run_of(words[index:])
-                elif option.count is not None:
-                    taken += values_of(words[index:], option.count)[1:]
+                taken = values_of(words[index - 1 :], option.count)
+                if isinstance(option.count, int) and len(taken) < option.count:
+                    unnamed.insert(0, name)
+                    continue
                 index += len(taken) - 1
-                found[name] = taken_by(option, defaults.get(name), word, taken)
+                found[name.strip()] = taken_by(option, defaults.get(name.strip()), word, taken)
             continue
         flag, equals, inline = said.partition("=")
         flag = meant(flag, by_flag)
         if flag not in by_flag and not said.startswith("--") and said[:2] in by_flag:
             flag, equals, inline = said[:2], "=", said[2:].removeprefix("=")
-        is_unread = flag not in by_flag and not equals
         if flag not in by_flag:
             continue
-        name = by_flag[flag]
-        option = options[name]
+        option = options[by_flag[flag]]
+        name = by_flag[flag].strip()
         if option.action != "store":
             if option.action in COLLECTING and not equals:
                 index += len(values_of(words[index:], option.count))
             found[name] = switched(option, flag, word)
-        elif equals:
-            found[name] = taken_by(option, defaults.get(name), word, [at(inline, word)])
         else:
-            taken = values_of(words[index:], option.count)
-            index += len(taken)
+            taken = [at(inline, word)] if equals else values_of(words[index:], option.count)
+            index += 0 if equals else len(taken)
             found[name] = taken_by(option, defaults.get(name), word, taken)
     return found
 
