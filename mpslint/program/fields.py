@@ -194,7 +194,7 @@ def nested_in(m: Walker, body: Sequence[ast.stmt], bases: Sequence[Value], decor
     found = {}
     for statement in body:
         if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
-            kinds = [kind for name in _plain_names(statement.annotation) if isinstance(kind := m.lookup(name), Class)]
+            kinds = [kind for name in plain_names(statement.annotation) if isinstance(kind := m.lookup(name), Class)]
             if len(kinds) == 1:
                 found[statement.target.id] = kinds[0]
     return found
@@ -227,13 +227,13 @@ def _makers(bases: Sequence[Value], decorators: Sequence[Value]) -> set[str]:
     return {*outside, *(decorator.name for decorator in decorators if isinstance(decorator, (Instance, Symbol)))}
 
 
-def _plain_names(annotation: ast.expr) -> Iterator[str]:
+def plain_names(annotation: ast.expr) -> Iterator[str]:
     """Yield the names of the classes that a value may be of: `A`, `A | None`, `Optional[A]`; of a list of them none."""
     if isinstance(annotation, ast.Name):
         yield annotation.id
     elif isinstance(annotation, ast.BinOp):
-        yield from _plain_names(annotation.left)
-        yield from _plain_names(annotation.right)
+        yield from plain_names(annotation.left)
+        yield from plain_names(annotation.right)
     elif isinstance(annotation, ast.Subscript) and ast.unparse(annotation.value).endswith(_WRAPPERS):
         inner = annotation.slice
-        yield from _plain_names(inner.elts[0] if isinstance(inner, ast.Tuple) and inner.elts else inner)
+        yield from plain_names(inner.elts[0] if isinstance(inner, ast.Tuple) and inner.elts else inner)

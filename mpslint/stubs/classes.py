@@ -83,6 +83,23 @@ def field_default(host: Host, cls: Argument, name: str) -> Argument | None:
     return _told(found) if found is not None else None
 
 
+def field_kind(host: Host, cls: Argument, name: str) -> str:
+    """Return the qualified name of the class that a field is annotated with, `list of` that of its items for a list; '' for any other."""
+    classes = cls.value.lineage() if isinstance(cls.value, Class) else ()
+    body = [one for own in classes for one in own.node.body if isinstance(one, ast.AnnAssign)]
+    said = [one.annotation for one in body if isinstance(one.target, ast.Name) and one.target.id == name]
+    return _kind(host, said[0]) if said else ""
+
+
+def _kind(host: Host, annotation: ast.expr | None) -> str:
+    if isinstance(annotation, ast.Subscript) and isinstance(annotation.value, ast.Name) and annotation.value.id in ("list", "List"):
+        inner = _kind(host, annotation.slice)
+        return f"list of {inner}" if inner else ""
+    names = [one for one in fields.plain_names(annotation) if one != "None"] if annotation is not None else []
+    kind = host.m.lookup(names[0]) if len(names) == 1 else None
+    return kind.name if isinstance(kind, Symbol) else ""
+
+
 def attribute(host: Host, given: Any, name: str, otherwise: Argument | None = None) -> Argument | None:
     """Return an attribute that an object of the program has itself; `otherwise` where it has none, unknown for what is no object."""
     value = _value(given)
@@ -220,8 +237,8 @@ def functions_in(host: Host, given: Any) -> dict[str, Argument] | None:
 def parameters(host: Host, given: Any) -> list[dict[str, Any]] | None:
     """Return the parameters of a function, or of the constructor of a class, without that for the object; None where there is none.
 
-    Each is a dict: its `name`; `by` position, name or rest; whether it `is_required`; the `class` of the program with fields that it is
-    annotated with; the `flags` that its default names (`typer.Option(4, "--bs", "-b")`).
+    Each is a dict: its `name`; `by` position, name or rest; whether it `is_required`; its `kind`, as `field_kind` has it; the `class` of
+    the program with fields that it is annotated with; the `flags` that its default names (`typer.Option(4, "--bs", "-b")`).
     """
     value = _value(given)
     function = value.lookup("__init__") if isinstance(value, Class) else _function(given)
@@ -237,13 +254,14 @@ def parameters(host: Host, given: Any) -> list[dict[str, Any]] | None:
             "name": one.arg,
             "by": "position" if one in by_position else "name",
             "is_required": one not in defaults,
+            "kind": _kind(host, one.annotation),
             "class": _class_of(host, one),
             "flags": list(_flags(defaults.get(one))),
         }
         for one in (*by_position[skipped:], *signature.kwonlyargs)
     ]
     rest = signature.kwarg
-    more = {"name": rest.arg, "by": "rest", "is_required": False, "class": None, "flags": []} if rest is not None else None
+    more = {"name": rest.arg, "by": "rest", "is_required": False, "kind": "", "class": None, "flags": []} if rest is not None else None
     return [*found, *([more] if more is not None else [])]
 
 

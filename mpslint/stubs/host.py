@@ -174,6 +174,15 @@ def literal(host: Host, text: str, place: Argument) -> Argument:
     return Argument(as_written(text, place.node, is_weak), place.node)
 
 
+def python_literal(host: Host, text: str, place: Argument) -> Argument:
+    """Return what a text says as Python reads it: a constant, else the text."""
+    try:
+        value = ast.literal_eval(text)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        value = text
+    return at(host, value if value is None or isinstance(value, (bool, int, float, str)) else UNKNOWN, place)
+
+
 def number(host: Host, text: str, kind: type) -> Any:
     """Return the number that a text says, None where it says none."""
     return as_kind(text, kind)

@@ -100,7 +100,8 @@ def run(m: Walker, function: Any, given: Sequence[Any], named: Mapping[str, Any]
 
 def named_words(m: Walker) -> dict[str, Value]:
     """Return what the command line says by name (`--name value`), as far as it is known."""
-    found = run(m, module("words").names["named"], [list(m.words() or ())], {}, None)
+    words = module("words").names
+    found = run(m, words["literals"], [run(m, words["named"], [list(m.words() or ())], {}, None)], {}, None)
     return {name: one.value for name, one in found.items()}
 
 

@@ -15,8 +15,18 @@ if TYPE_CHECKING:
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     one.__name__: one
-    for one in (len, isinstance, int, float, str, bool, list, dict, tuple, set, enumerate, zip, range, reversed, any, all, min, max, sorted)
+    for one in (len, int, float, str, bool, list, dict, tuple, set, enumerate, zip, range, reversed, any, all, min, max, sorted)
 }
+
+
+def _is_instance(value: Any, kinds: Any) -> bool:
+    """Return whether a value is of a class of Python, or of a stub, or of one of several."""
+    several = kinds if isinstance(kinds, tuple) else (kinds,)
+    own = value.cls.lineage() if isinstance(value, StubObject) else ()
+    return any(one in own if isinstance(one, StubClass) else isinstance(value, one) for one in several)
+
+
+FUNCTIONS["isinstance"] = _is_instance
 METHODS: dict[type, frozenset[str]] = {
     str: frozenset(
         (
@@ -93,7 +103,7 @@ def _given(e: Evaluator, node: ast.Call, scope: Scope) -> tuple[list[Any], dict[
 def _call_above(e: Evaluator, node: ast.Call, scope: Scope) -> Any:
     """Return what `super().method(...)` gives."""
     assert isinstance(node.func, ast.Attribute)
-    receiver, owner = next(iter(scope.names.values())), scope.names["__class__"]
+    receiver, owner = next(iter(scope.names.values())), _lookup(e, ast.copy_location(ast.Name("__class__"), node), scope)
     above = next((cls.names[node.func.attr] for cls in owner.lineage()[1:] if node.func.attr in cls.names), None)
     return e.call(bound(above, receiver), *_given(e, node, scope)) if above is not None else None
 

@@ -33,7 +33,7 @@ class ClassParser:
         words, is_all = words_in(args)
         values = given_by(words)
         if values is not None and "config" in values:
-            below = entries_in_file(values["config"])
+            below = entries_in_file(values["config"].said())
             values = {**below, **values} if below is not None else None
         return tuple(self.of_values(values, is_all))
 

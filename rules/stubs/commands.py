@@ -16,7 +16,7 @@ from stubs.host import (
     words_in,
 )
 from stubs.objects import of_words
-from stubs.words import Option, named, parse, switched_off, text, unnamed
+from stubs.words import PYTHON, Option, as_kind, named, parse, switched_off, text, unnamed
 
 
 def start(*given, args=None, command=None, default=None, **more):
@@ -25,11 +25,11 @@ def start(*given, args=None, command=None, default=None, **more):
 
 
 def start_any(*given, args=None, command=None, default=None, **more):
-    """The same for what calls one of several functions too, or a method of a class, as the first word says."""
+    """The same for what reads words as Python does, and calls one of several functions, or a method, as the first one says."""
     target = target_in(given, more)
-    if target is not None and is_function(target):
-        return started(target, args if args is not None else command, default)
     words, is_all = words_in(args if args is not None else command)
+    if target is not None and is_function(target):
+        return start_function(target, words, is_all, True)
     return chosen(target, words, is_all)
 
 
@@ -42,28 +42,32 @@ def target_in(given, more):
 
 def started(target, args, default):
     words, is_all = words_in(args)
-    if target is None:
-        return declined
-    if is_own_class(target):
+    if target is not None and is_own_class(target):
         return made(target, words, is_all, default)
-    if not is_function(target):
+    if target is None or not is_function(target):
         return declined
     return start_function(target, words, is_all)
 
 
-def made(cls, words, is_all, default=None):
+def made(cls, words, is_all, default=None, by_python=False):
     """Return the object of a class that the command line makes: by its own constructor, else of its fields."""
-    names = parameters(cls)
-    if names is None:
+    taken = parameters(cls)
+    if taken is None:
         return of_words(cls, words, is_all, "", default)
-    values = {} if words is None else switched_off(named(words))
-    known = [one["name"] for one in names]
-    return instantiate(cls, {name: value for name, value in values.items() if name in known}, words is None or not is_all)
+    return instantiate(cls, by_name(taken, words or [], by_python), words is None or not is_all)
+
+
+def by_name(taken, words, by_python):
+    """Return what words say by name of the parameters that take it, as their kinds have it, or as Python reads it."""
+    kinds = {one["name"]: PYTHON if by_python else one["kind"] for one in taken}
+    given = switched_off(named(words), "no" if by_python else "no_")
+    is_any = [one for one in taken if one["by"] == "rest"]
+    return {name: one.said(kinds.get(name, "")) for name, one in given.items() if name in kinds or is_any}
 
 
 def chosen(target, words, is_all):
     """Call what the first word names of a class, an object, a dict or (without any) the module; each of them where no word is known."""
-    whole = made(target, words, is_all) if target is not None and is_own_class(target) else target
+    whole = made(target, words, is_all, None, True) if target is not None and is_own_class(target) else target
     functions = functions_in(whole)
     if functions is None:
         return declined
@@ -73,23 +77,20 @@ def chosen(target, words, is_all):
         functions = {name: functions[name]}
         words = [word for word in words if word is not first[0]]
     for function in functions.values():
-        start_function(function, words if len(functions) == 1 else None, is_all)
+        start_function(function, words if len(functions) == 1 else None, is_all, True)
     return whole
 
 
-def start_function(function, words, is_all):
+def start_function(function, words, is_all, by_python=False):
     """Call a function with what words give its parameters; None for words that aren't known."""
     taken = parameters(function)
     if words is None:
         return call_with(function, objects(taken, {}, None, is_all), True)
-    own = {one["name"]: Option((flag,)) for one in taken for flag in one["flags"]}
-    given = parse(words, own, {})
-    every = [one["name"] for one in taken]
-    for name, value in switched_off(named(words)).items():
-        if name in every or [one for one in taken if one["by"] == "rest"]:
-            given[name] = value
-    free = [one["name"] for one in taken if one["by"] == "position" and one["name"] not in given]
-    given.update(dict(zip(free, unnamed(words), strict=False)))
+    own = {one["name"]: Option((flag,), one["kind"] or None) for one in taken for flag in one["flags"]}
+    given = {**parse(words, own, {}), **by_name(taken, words, by_python)}
+    free = [one for one in taken if one["by"] == "position" and one["name"] not in given]
+    for one, word in zip(free, unnamed(words), strict=False):
+        given[one["name"]] = as_kind(word, PYTHON if by_python else one["kind"], word)
     return call_with(function, {**objects(taken, given, words, is_all), **given}, not is_all)
 
 

@@ -1,7 +1,20 @@
 """Objects that the words of a command line make of classes: of the program's, by their fields, and of outside, by their parameters."""
 
-from stubs.host import attribute, field_default, fields_of, finish, is_class, object_of, overridable, plain, set_attribute, unknown
-from stubs.words import named, switched_off
+from stubs.host import (
+    attribute,
+    class_of,
+    field_default,
+    field_kind,
+    fields_of,
+    finish,
+    is_class,
+    object_of,
+    overridable,
+    plain,
+    set_attribute,
+    unknown,
+)
+from stubs.words import Given, named, switched_off
 
 
 def filled(cls, classes, values, is_all, base=None, unnamed={}):
@@ -16,10 +29,15 @@ def filled(cls, classes, values, is_all, base=None, unnamed={}):
         default = field_default(cls, name) if base is None or plain(base) is None else attribute(base, name, field_default(cls, name))
         if default is not None:
             slots[name] = default if values is not None and is_all else overridable(default)
-    given = values or {}
+    given = {name: as_value(value, cls, name) for name, value in (values or {}).items()}
     slots.update({name: value for name, value in given.items() if name in own})
     keywords = {name: value for name, value in given.items() if name not in others}
     return object_of(cls, slots, keywords, values is not None, is_all, unnamed)
+
+
+def as_value(value, cls, name):
+    """Return what words, or a file, say of a field as a value of its kind."""
+    return value.said(field_kind(cls, name)) if isinstance(value, Given) else value
 
 
 def of_words(cls, words, is_all, prefix="", base=None):
@@ -34,6 +52,6 @@ def of_words(cls, words, is_all, prefix="", base=None):
         for key in above:
             inner = attribute(inner, key, unknown)
         if above:
-            set_attribute(inner, last, value)
+            set_attribute(inner, last, as_value(value, class_of(inner), last))
     finish(made)
     return made

@@ -7,6 +7,7 @@ from stubs.host import (
     call_own,
     class_of,
     field_default,
+    field_kind,
     fields_of,
     is_known,
     overridable,
@@ -31,7 +32,7 @@ class Tap(ArgumentParser):
             default = field_default(cls, name)
             default = unknown if default is None else default
             default = added[name] if is_known(added.get(name)) else default
-            said = given.get(name)
+            said = given[name].said(field_kind(cls, name)) if name in given else None
             if said is None:
                 said = settled(default) if words is not None and is_all else overridable(default)
             elif plain(said) is True and plain(default) is True:

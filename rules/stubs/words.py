@@ -1,13 +1,20 @@
 """The words of a command line, as parsers take them and as programs without one do."""
 
-from stubs.host import at, call, is_callable, listed, literal, name_of, number, plain, spanning, state_of, unknown
+from stubs.host import at, call, is_callable, listed, literal, name_of, number, plain, python_literal, spanning, state_of, unknown
 
 COLLECTING = ("append", "extend")
 STORED = {"store_true": True, "store_false": False}
 BOTH_WAYS = "argparse.BooleanOptionalAction"
 
 
-NUMBERS = {"builtins.int": int, "builtins.float": float}
+NUMBERS = {"builtins.int": int, "builtins.float": float, "click.INT": int, "click.FLOAT": float}
+TEXTS = ("builtins.str", "click.STRING", "pathlib.Path")
+SWITCH = "click.BOOL"
+SWITCHES = (SWITCH, "distutils.util.strtobool")
+LITERALS = ("builtins.eval", "ast.literal_eval", "json.loads", "yaml.safe_load")
+KINDS = ("builtins.int", "builtins.float", "builtins.str", "builtins.bool")
+LIST = "list of "
+PYTHON = "python"
 
 
 class Option:
@@ -80,19 +87,36 @@ def convert(word, kind, default, place):
     said, name, made_by = text(word), name_of(kind), state_of(kind)
     if said is None or (not name and made_by is None and plain(kind) is not None and not is_callable(kind)):
         return unknown
-    if name == "builtins.str":
-        return at(said, place)
     if made_by is not None:
-        value = made_by.converted(said)
-        return unknown if value is None else at(value, place)
+        return said_at(made_by.converted(said), place)
     if name in NUMBERS:
-        value = number(said, NUMBERS[name])
-        return unknown if value is None else at(value, place)
-    if plain(kind) is not None and not name:
-        return at(call(kind, at(said, place)), place)
-    if name or said.lower() in ("true", "false"):
+        return said_at(number(said, NUMBERS[name]), place)
+    if name in TEXTS or name.startswith("os.path."):
+        return at(said, place)
+    if name in SWITCHES:
+        return said_at(switch(said), place)
+    if name == "builtins.bool":
+        return at(said != "", place)
+    if name in LITERALS:
         return literal(said, place)
-    return at(like(plain(default), said), place)
+    if name:
+        return said_at(switch(said), place)
+    if plain(kind) is not None:
+        return at(call(kind, at(said, place)), place)
+    value = switch(said) if isinstance(plain(default), bool) else None
+    return at(like(plain(default), said) if value is None else value, place)
+
+
+def said_at(value, place):
+    return unknown if value is None else at(value, place)
+
+
+def switch(said):
+    """Return whether a text says yes or no, None where it says neither."""
+    for answer, words in ((True, "true yes on t y 1"), (False, "false no off f n 0")):
+        if said.lower() in words.split():
+            return answer
+    return None
 
 
 def like(default, said):
@@ -150,10 +174,37 @@ def taken_by(option, default, word, values):
     return at(option.constant, word)
 
 
-def named(words):
-    """Return the values of each `--name value`, `--name=value` and `--name` by name, for what takes any name without saying which.
+class Given:
+    """What words say under a name: the flag, and the words behind it; or that it is off (`--no-half`)."""
 
-    Names have underscores in place of dashes; a value is what its text says; `--no_name` is given as it is.
+    def __init__(self, word, values, is_off=False):
+        self.word = word
+        self.values = values
+        self.is_off = is_off
+
+    def said(self, kind=""):
+        """Return it as a kind of value: by the qualified name of a class, or of what a list holds; as its text says where there is none."""
+        if self.is_off or not self.values:
+            return at(not self.is_off, self.word)
+        inner = kind.removeprefix(LIST)
+        if len(self.values) > 1 or inner != kind:
+            return listed([as_kind(one, inner, one) for one in self.values], self.word)
+        return as_kind(self.values[0], kind, spanning(self.word, self.values[0]))
+
+
+def as_kind(word, kind, place):
+    """Return a word as a kind of value, which an annotation names: a switch has words of its own there."""
+    if text(word) is None:
+        return unknown
+    if kind == PYTHON:
+        return python_literal(text(word), place)
+    return convert(word, SWITCH if kind == "builtins.bool" else kind, None, place) if kind in KINDS else literal(text(word), place)
+
+
+def named(words):
+    """Return what words say by name, for what takes any name without saying which: `--name value`, `--name=value`, `--name`.
+
+    Names have underscores in place of dashes; `--no-name` is given as it is.
     """
     found = {}
     index = 0
@@ -163,26 +214,12 @@ def named(words):
         if not is_flag(word):
             continue
         flag, equals, inline = text(word).lstrip("-").partition("=")
-        name = flag.replace("-", "_")
-        if equals:
-            found[name] = literal(inline, word)
-            continue
-        values = run_of(words[index:])
-        index += len(values)
+        values = [at(inline, word)] if equals else run_of(words[index:])
+        index += 0 if equals else len(values)
         while len(values) > 1 and text(values[-1]) is None:
             values.pop()
-        if not values:
-            found[name] = at(True, word)
-        elif len(values) > 1:
-            found[name] = listed([written(one, one) for one in values], word)
-        else:
-            found[name] = written(values[0], spanning(word, values[0]))
+        found[flag.replace("-", "_")] = Given(word, values)
     return found
-
-
-def written(word, place):
-    """Return what a word says, at a place."""
-    return unknown if text(word) is None else literal(text(word), place)
 
 
 def unnamed(words):
@@ -190,7 +227,14 @@ def unnamed(words):
     return run_of(words)
 
 
-def switched_off(values):
-    """Return named values with `--no_x` as what it says of `x`."""
-    off = {name[3:]: at(False, value) for name, value in values.items() if name.startswith("no_") and plain(value) is True}
-    return {**off, **values}
+def switched_off(given, prefix="no_"):
+    """Return what is given by name with `--no_x` as what it says of `x`."""
+    off = {
+        name.removeprefix(prefix): Given(one.word, [], True) for name, one in given.items() if name.startswith(prefix) and not one.values
+    }
+    return {**off, **given}
+
+
+def literals(given):
+    """Return what is given by name as its text says."""
+    return {name: one.said() for name, one in given.items()}

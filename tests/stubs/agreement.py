@@ -23,6 +23,11 @@ def run(code: str) -> dict[str, Any] | None:
             exec(compile(code, "drawn", "exec"), names)
         except (Exception, SystemExit):
             return None
+        finally:
+            if (flags := names.get("FLAGS")) is not None:  # absl keeps them for the whole process
+                own = [found for module, found in flags.flags_by_module_dict().items() if not module.startswith("absl")]
+                for flag in [one for found in own for one in found]:
+                    delattr(flags, flag.name)
     found: dict[str, Any] = dict(names[RESULT])
     return found
 

@@ -72,3 +72,132 @@ def _words(draw: random.Random, flags: list[str]) -> list[str]:
         else:
             found += [flag, *draw.sample(WORDS, draw.choice((0, 1, 1, 1, 2)))]
     return found
+
+
+FIELDS = (("int", "4"), ("float", "0.5"), ("str", "'mps'"), ("bool", "False"), ("bool", "True"), ("int", None), ("str", None))
+
+
+def _fields(draw: random.Random, most: int = 4) -> list[tuple[str, str, str | None]]:
+    """Return drawn names of fields with their types and defaults, those without a default first."""
+    found = [(name.replace("-", "_"), *draw.choice(FIELDS)) for name in draw.sample(NAMES, draw.randint(1, most))]
+    return sorted(found, key=lambda one: one[2] is not None)
+
+
+def _flags(draw: random.Random, fields: list[tuple[str, str, str | None]], dash: str = "_", is_bare: bool = True) -> list[str]:
+    """Return words that give some of the fields values that mostly fit."""
+    found: list[str] = []
+    for name, kind, default in draw.sample(fields, len(fields)):
+        if default is not None and draw.random() < 0.4:
+            continue
+        flag = f"--{name.replace('_', dash)}"
+        if kind == "bool":
+            bare = [[flag], [f"--no{dash}{flag[2:]}"]] if is_bare else []
+            found += draw.choice([*bare, [flag, draw.choice(("true", "False", "True"))], [f"{flag}={draw.choice(('true', 'False'))}"]])
+        else:
+            word = draw.choice({"int": ("3", "07", "-2"), "float": ("0.5", "1e-4", "3"), "str": ("mps", "3", "true", "None", "a b")}[kind])
+            found += [f"{flag}={word}"] if draw.random() < 0.4 else [flag, word]
+    return found
+
+
+def _class(name: str, fields: list[tuple[str, str, str | None]], base: str = "") -> str:
+    body = "".join(f"    {one}: {kind}{f' = {default}' if default is not None else ''}\n" for one, kind, default in fields)
+    return f"{'' if base else '@dataclasses.dataclass'}\nclass {name}{f'({base})' if base else ''}:\n{body}"
+
+
+def hf_program(seed: int) -> str:
+    """Return a program that makes drawn dataclasses of drawn words by HfArgumentParser."""
+    draw = random.Random(seed)
+    fields = _fields(draw)
+    words = _flags(draw, fields)
+    return (
+        f"import dataclasses\nfrom transformers import HfArgumentParser\n{_class('Options', fields)}"
+        f"(made,) = HfArgumentParser(Options).parse_args_into_dataclasses(args={words!r})\nresult = vars(made)\n"
+    )
+
+
+def tap_program(seed: int) -> str:
+    """Return a program that makes a drawn class of tap parse drawn words."""
+    draw = random.Random(seed)
+    fields = _fields(draw)
+    read = ", ".join(f"{name}=args.{name}" for name, _, _ in fields)
+    code = f"from tap import Tap\n{_class('Options', fields, 'Tap')}\nargs = Options().parse_args({_flags(draw, fields)!r})\n"
+    return f"{code}result = dict({read})\n"
+
+
+def _function(draw: random.Random, fields: list[tuple[str, str, str | None]]) -> str:
+    given = ", ".join(f"{name}: {kind}{f' = {default}' if default is not None else ''}" for name, kind, default in fields)
+    return f"result = {{}}\ndef main({given}):\n    result.update(dict({', '.join(f'{name}={name}' for name, _, _ in fields)}))\n"
+
+
+def fire_program(seed: int) -> str:
+    """Return a program whose drawn function fire calls with drawn words."""
+    draw = random.Random(seed)
+    fields = _fields(draw)
+    return f"import fire\n{_function(draw, fields)}fire.Fire(main, command={_flags(draw, fields, draw.choice('_-'))!r})\n"
+
+
+def tyro_program(seed: int) -> str:
+    """Return a program whose drawn function or dataclass tyro gives drawn words."""
+    draw = random.Random(seed)
+    fields = _fields(draw)
+    words = _flags(draw, fields, "-")
+    if draw.random() < 0.5:
+        return f"import tyro\n{_function(draw, fields)}tyro.cli(main, args={words!r})\n"
+    return f"import dataclasses\nimport tyro\n{_class('Options', fields)}\nresult = vars(tyro.cli(Options, args={words!r}))\n"
+
+
+def typer_program(seed: int) -> str:
+    """Return a program whose drawn function typer calls with drawn words."""
+    draw = random.Random(seed)
+    fields = _fields(draw)
+    words = _flags(draw, [one for one in fields if one[2] is not None], "-")
+    free = [draw.choice(("3", "1")) for _, _, default in fields if default is None]
+    code = f"import sys\nimport typer\n{_function(draw, fields)}sys.argv = {['x', *free, *words]!r}\n"
+    return f"{code}try:\n    typer.run(main)\nexcept SystemExit:\n    pass\n"
+
+
+def click_program(seed: int) -> str:
+    """Return a program whose drawn function click calls with drawn words."""
+    draw = random.Random(seed)
+    fields = _fields(draw)
+    lines = []
+    for name, kind, default in fields:
+        flag = f"--{name.replace('_', '-')}"
+        if kind == "bool":
+            lines.append(
+                f"@click.option('{flag}/--no-{flag[2:]}', default={default})"
+                if draw.random() < 0.5
+                else f"@click.option({flag!r}, is_flag=True)"
+            )
+        else:
+            more = (
+                [f"type={draw.choice((kind, f'click.{kind.upper()}'))}".replace("STR", "STRING")]
+                if draw.random() < 0.5 or default is None
+                else []
+            )
+            more += [f"default={default}"] if default is not None else []
+            lines.append(f"@click.option({', '.join([repr(flag), *more])})")
+    words = []
+    for name, kind, _ in fields:
+        flag = f"--{name.replace('_', '-')}"
+        if draw.random() < 0.6:
+            words += (
+                [flag]
+                if kind == "bool"
+                else [flag, draw.choice({"int": ("3", "07"), "float": ("0.5", "3"), "str": ("mps", "3", "true")}[kind])]
+            )
+    given = ", ".join(name for name, _, _ in fields)
+    body = f"result = {{}}\n@click.command()\n{chr(10).join(lines)}\ndef main({given}):\n    result.update(dict({', '.join(f'{name}={name}' for name, _, _ in fields)}))\n"
+    return f"import sys\nimport click\nsys.argv = {['x', *words]!r}\n{body}main(standalone_mode=False)\n"
+
+
+def absl_program(seed: int) -> str:
+    """Return a program that defines drawn flags and reads them of drawn words."""
+    draw = random.Random(seed)
+    fields = [(name, kind, default or "None") for name, kind, default in _fields(draw)]
+    makers = {"int": "integer", "float": "float", "str": "string", "bool": draw.choice(("bool", "boolean"))}
+    lines = [f"flags.DEFINE_{makers[kind]}({name!r}, {default}, 'help')" for name, kind, default in fields]
+    words = [word.replace("--no_", "--no") for word in _flags(draw, fields)]
+    read = ", ".join(f"{name}=FLAGS.{name}" for name, _, _ in fields)
+    head = ["import sys", "from absl import flags", f"sys.argv = {['x', *words]!r}", "FLAGS = flags.FLAGS"]
+    return "\n".join([*head, *lines, "FLAGS(sys.argv)", f"result = dict({read})", ""])

@@ -2,7 +2,7 @@
 
 from stubs.absl.flags import define
 from stubs.host import all_overridable, at, attribute, call_with, function_in_file, is_overridable, plain, set_attribute, unknown
-from stubs.words import named
+from stubs.words import literals, named
 
 
 def DEFINE_config_file(name: plain = None, default=None, *given, required: plain = False, **more):
@@ -21,7 +21,7 @@ def made_by_file(path, flag, words, is_all):
     config = call_with(maker, {}, False, [at(argument, path)] if argument else [])
     if words is None or not is_all or is_overridable(path):
         all_overridable(config)
-    for key, value in named(words or []).items():
+    for key, value in literals(named(words or [])).items():
         first, *above = key.split(".")
         inner = config
         for part in above[:-1]:
