@@ -152,7 +152,7 @@ def stub_files() -> Mapping[str, Path]:
     """Return the shipped stubs (`rules/stubs/`) by the dotted name of the library, or of the part of one, that each stands for."""
     folder, catalogue = rules_folder() / "stubs", _catalogue()
     paths = [rules_folder() / name for name in catalogue if name.endswith(".py")] if catalogue else sorted(folder.rglob("*.py"))
-    return {".".join(path.relative_to(folder).with_suffix("").parts): path for path in paths}
+    return {".".join(path.relative_to(folder).with_suffix("").parts).removesuffix(".__init__"): path for path in paths}
 
 
 def read_stub(path: Path) -> str:

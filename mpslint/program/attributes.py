@@ -29,7 +29,7 @@ from mpslint.facts.values import (
     settled,
     weakened,
 )
-from mpslint.program import bags, tracked
+from mpslint.program import bags
 from mpslint.program.effects import not_followed
 from mpslint.program.executed import NAMES
 from mpslint.program.exits import Raised, may_raise
@@ -150,12 +150,10 @@ def _attribute_of_symbol(m: Walker, base: Symbol, name: str, node: ast.expr | No
     full = m.platform.normalise(f"{base.name}.{name}")
     if (patched := m.patched(full)) is not None:
         return patched
-    if base.name in m.platform.flag_holders:
-        return get_attribute(m, m.shared(base.name), name, node)
-    if full in m.platform.flag_holders:
-        return m.shared(full)
-    if full in m.platform.tracked:
-        return tracked.holder(m, full)
+    if base.name in m.platform.shared_objects:
+        return get_attribute(m, m.shared(base.name, m.platform.shared_objects[base.name]), name, node)
+    if full in m.platform.shared_objects:
+        return m.shared(full, m.platform.shared_objects[full])
     if full in m.platform.values:
         return Known(m.platform.values[full], node, source=full)
     if full == COMMAND_WORDS and full in m.module.slots:

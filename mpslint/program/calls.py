@@ -32,9 +32,7 @@ from mpslint.facts.values import (
 )
 from mpslint.program import (
     bags,
-    built,
     builtin,
-    composed,
     config_files,
     effects,
     environment,
@@ -229,8 +227,6 @@ def _call_symbol(m: Walker, callee: Symbol, receiver: Value | None, arguments: C
         return Known(".".join(map(str, version)), node, source=f"{first.value}.__version__") if version is not None else UNKNOWN
     if name in platform.bags:
         return bags.made(m, name, arguments)
-    if name in platform.section_readers:
-        return m.made(Instance(name))
     if name in platform.finders and isinstance(first := arguments.first(), Known) and first.value in platform_data("shell")["missing"]:
         return Known(None, node, source=name)
     if name in platform.file_questions:
@@ -239,10 +235,6 @@ def _call_symbol(m: Walker, callee: Symbol, receiver: Value | None, arguments: C
         return file
     if name in platform.config_readers and (config := config_files.read(m, name, arguments, node)) is not None:
         return config
-    if name in platform.config_functions and (config := composed.call_config(m, name, arguments, node)) is not None:
-        return config
-    if name in platform.builders:
-        return built.build(m, name, arguments, node)
     if (made := stubs.call(m, name, arguments, node)) is not None:
         return made
     if (given := _of_python(m, name, arguments, node)) is not None:
@@ -327,10 +319,10 @@ def instantiate(m: Walker, cls: Class, arguments: CallArguments, node: ast.Call 
     m.instances.setdefault(id(cls), instance)
     if is_module_class(cls):
         modules.become_module(m, instance, node)
-    if node is not None:
-        stubs.begin(m, instance, cls.outside_bases(), node)
     outside = cls.outside_bases()
     constructor = cls.lookup("__init__")
+    if node is not None:
+        stubs.begin(m, instance, outside, node, *([] if isinstance(constructor, Function) else [arguments]))
     if not isinstance(constructor, Function) and bags.is_dict(m, instance):
         bags.call_method(m, instance, "__init__", arguments, node)
     elif not isinstance(constructor, Function) or fields.takes_dicts(m, cls):
@@ -339,9 +331,7 @@ def instantiate(m: Walker, cls: Class, arguments: CallArguments, node: ast.Call 
         call_function(m, constructor, [instance, *arguments.given], arguments.named, arguments.is_open, node)
     if isinstance(last := cls.lookup("__del__"), Function):  # nobody knows when the object goes
         effects.not_followed(m, [last, instance, *arguments.all], is_lasting=True)
-    if node is not None and (builder := next((base for base in outside if base in m.platform.builders), "")):
-        built.build(m, builder, arguments, node, instance)
-    elif outside and node is not None:
+    if outside and node is not None:
         inherited = {
             name: Argument(value, origin_of(value))
             for name in cls.all_fields()

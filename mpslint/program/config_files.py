@@ -18,7 +18,7 @@ from mpslint.facts.joined import join_all
 from mpslint.facts.values import UNKNOWN, Argument, Bound, DictEntry, Instance, Items, Known, Mapping, Value, weakened
 from mpslint.program.arguments import CallArguments
 from mpslint.program.machine import Walker
-from mpslint.program.texts import as_kind, as_written
+from mpslint.program.texts import as_written
 from mpslint.program.walk import walk
 from mpslint.project.loaded import ENDINGS, composition, find_file, first_mapping, overrides_in
 from mpslint.project.run import Run
@@ -242,36 +242,6 @@ def is_there(m: Walker, path: Value | None, node: ast.Call) -> Value:
     if not (m.project is not None and isinstance(path, Known) and isinstance(path.value, str) and path.value.endswith(ENDINGS)):
         return UNKNOWN
     return Known(True, node, path.weak) if m.project.load_config(m, path.value, path.weak) is not None else UNKNOWN
-
-
-_KINDS: dict[str, type] = {"getint": int, "getfloat": float, "get": str}
-_SWITCHES = {**dict.fromkeys(("1", "yes", "true", "on"), True), **dict.fromkeys(("0", "no", "false", "off"), False)}
-
-
-def ask_sections(m: Walker, parser: Instance, method: str, arguments: CallArguments, node: ast.Call) -> Value:
-    """Return what a method of an object that reads files of sections gives (`parser.getint("train", "batch")`); `read` notes the file."""
-    values = [argument.value for argument in arguments.positional]
-    if method == "read" and values:
-        path = path_of(m, values[0], node)
-        found = m.project.load_config(m, str(path.value), path.weak) if path is not None and m.project is not None else None
-        if not isinstance(found, Mapping):
-            parser.fallback = "another file"
-        for key, entry in found.slots.items() if isinstance(found, Mapping) else ():
-            m.store.write(parser.slots, key, entry.value)
-        return UNKNOWN
-    if not (len(values) == 2 and all(isinstance(value, Known) for value in values)):
-        return UNKNOWN
-    section, key = (str(value.value) for value in values if isinstance(value, Known))
-    held = parser.slots.get(section)
-    entry = held.slots.get(key.lower()) if isinstance(held, Mapping) else None
-    text = entry.value if isinstance(entry, DictEntry) else None
-    if not isinstance(text, Known):
-        return UNKNOWN
-    if method == "getboolean":
-        switch = _SWITCHES.get(str(text.value).lower())
-        return Known(switch, text.origin, text.weak) if switch is not None else UNKNOWN
-    number = as_kind(str(text.value), _KINDS[method]) if method in _KINDS else None
-    return Known(number, text.origin, text.weak) if number is not None else UNKNOWN
 
 
 def as_object(config: Mapping) -> Instance:

@@ -20,6 +20,7 @@ from mpslint.program.flow import asks_for_main
 from mpslint.program.functions import call_function
 from mpslint.program.hooks import makers_for_trainers, steps_for_trainers, walk_method
 from mpslint.program.machine import Calls, Loader, Walker
+from mpslint.program.outside import call_outside
 from mpslint.program.platform import load_platform
 from mpslint.program.premises import device_of, premises_of
 from mpslint.program.statements import execute, execute_one
@@ -31,7 +32,7 @@ from mpslint.tensors.passed_over import note_left
 RECURSION_LIMIT = 4000
 """Frames of Python that a walk may take: nested expressions cost a few each, and so do followed calls."""
 MOST_ROUNDS = 20
-CALLS = Calls(call_function, call_value, call_with, instantiate, implicit.called, implicit.BY_SYNTAX)
+CALLS = Calls(call_function, call_value, call_with, call_outside, instantiate, implicit.called, implicit.BY_SYNTAX)
 
 
 def evaluate_program(

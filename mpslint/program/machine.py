@@ -104,6 +104,8 @@ class Calls:
     """Call whatever a value is, with its receiver; what that gives."""
     call_with: Callable[[Walker, Value, Sequence[Value], ast.Call], Value]
     """Call whatever a value is with positional arguments; what that gives."""
+    call_outside: Callable[[Walker, Value, Value | None, CallArguments, ast.Call], Value]
+    """Call something outside the program; what that gives."""
     instantiate: Callable[[Walker, Class, CallArguments, ast.Call | None], Value]
     """Make an object of a class of the program."""
     by_python: Callable[[Walker, Sequence[Value], frozenset[str], frozenset[str]], None]
@@ -437,11 +439,11 @@ class Walker:
         self.facts.objects.append(made)
         return made
 
-    def shared(self, name: str) -> Instance:
-        """Return the object of a library that a name stands for everywhere in the program (`FLAGS`)."""
+    def shared(self, name: str, reason: str = "command line") -> Instance:
+        """Return the object of a library that a name stands for everywhere in the program; the `reason` is why more of it isn't known."""
         known = self.module.slots.get(("shared", name))
         if not isinstance(known, Instance):
-            known = self.module.slots["shared", name] = self.made(Instance(name, fallback="command line"))
+            known = self.module.slots["shared", name] = self.made(Instance(name, fallback=reason))
         return known
 
     def words(self) -> Sequence[Argument] | None:

@@ -26,7 +26,6 @@ from mpslint.program import (
     environment,
     executed,
     implicit,
-    tracked,
 )
 from mpslint.program.arguments import CallArguments
 from mpslint.program.called import record_call
@@ -69,8 +68,6 @@ def call_outside(m: Walker, callee: Value, receiver: Value | None, arguments: Ca
         receiver.slots[m.platform.parameter_keepers[method]] = bags.kept_parameters(m, arguments)
     if method and isinstance(receiver, Instance) and (found := bags.call_method(m, receiver, method, arguments, node)) is not None:
         return found
-    if isinstance(receiver, Instance) and receiver.name in m.platform.section_readers:
-        return config_files.ask_sections(m, receiver, method, arguments, node)
     if names and names[0] in m.platform.config_readers and (config := config_files.read(m, names[0], arguments, node)) is not None:
         return config
     result = _loaded_object(m, receiver, method, names) or m.made(Instance(names[0] if names else f"?.{method}" if method else ""))
@@ -81,10 +78,6 @@ def call_outside(m: Walker, callee: Value, receiver: Value | None, arguments: Ca
     effects.call_given(m, receiver if method else callee, method, arguments.all)
     result.call = call
     effects.hold(m, result, ())
-    if names and names[0] in m.platform.tracked_calls:
-        tracked.note(m, names[0], arguments, result)
-    if names and names[0] in m.platform.searches:
-        tracked.search(m, names[0], arguments)
     if isinstance(receiver, Instance) and (handled := stubs.call_method(m, receiver, method, arguments, node)) is not None:
         return handled
     if m.project is not None and isinstance(callee, Instance) and callee.name in m.platform.command_groups:

@@ -50,8 +50,6 @@ class Platform:
     flat_bags: frozenset[str]
     bag_copies: frozenset[str]
     bag_mergers: frozenset[str]
-    tracked_calls: dict[str, tuple[str, str]]
-    searches: dict[str, tuple[str, str]]
     path_openers: frozenset[str]
     object_arguments: frozenset[str]
     openers: frozenset[str]
@@ -60,16 +58,8 @@ class Platform:
     absent_imports: frozenset[str]
     file_questions: frozenset[str]
     config_readers: frozenset[str]
-    section_readers: frozenset[str]
     config_objects: frozenset[str]
     composers: frozenset[str]
-    composition_folders: frozenset[str]
-    compositions: frozenset[str]
-    mergers: frozenset[str]
-    word_configs: frozenset[str]
-    converters: frozenset[str]
-    structurers: frozenset[str]
-    instantiators: frozenset[str]
     field_classes: frozenset[str]
     field_makers: frozenset[str]
     field_copiers: frozenset[str]
@@ -86,22 +76,10 @@ class Platform:
     class_configs: frozenset[str]
     environment_classes: frozenset[str]
     after_fields: frozenset[str]
-    argument_parsers: dict[str, str]
-    self_parsers: dict[str, dict[str, str]]
     typed_commands: frozenset[str]
-    dataclass_parsers: frozenset[str]
-    namespace_makers: dict[str, str]
-    parsed_fields: dict[str, dict[str, Any]]
     commands: frozenset[str]
     command_groups: frozenset[str]
-    starters: frozenset[str]
-    choosing_starters: frozenset[str]
-    flag_holders: frozenset[str]
-    file_of_flags: str
-    flag_makers: dict[str, str]
-    flag_files: dict[str, str]
-    builders: dict[str, dict[str, str]]
-    builder_hooks: dict[str, dict[str, Any]]
+    shared_objects: dict[str, str]
     bare_decorators: frozenset[str]
     returns_self: frozenset[str]
     returns_arguments: dict[str, Any]
@@ -129,17 +107,6 @@ class Platform:
         if not isinstance(rows, list):
             return rows
         return next((row["is"] for row in rows if VersionRange.parse(row["versions"]).matches(versions)), NO_ANSWER)
-
-    @functools.cached_property
-    def config_functions(self) -> frozenset[str]:
-        """The functions that compose, merge and convert configurations, and make objects of them."""
-        merging = self.mergers | self.word_configs | self.converters | self.structurers | self.instantiators
-        return merging | self.composition_folders | self.compositions
-
-    @functools.cached_property
-    def tracked(self) -> frozenset[str]:
-        """The configurations that libraries keep."""
-        return frozenset(name for name, _ in (*self.tracked_calls.values(), *self.searches.values()))
 
     @functools.cached_property
     def _prefixes(self) -> frozenset[str]:

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from mpslint.facts.values import (
-    UNKNOWN,
     Argument,
     Bound,
     Class,
@@ -28,6 +27,7 @@ from mpslint.program import fields
 from mpslint.program.arguments import CallArguments
 from mpslint.program.bags import entries_of as entries_in
 from mpslint.program.called import record_call
+from mpslint.program.config_files import path_of
 from mpslint.stubs.host import Host, functions_of, unknown
 from mpslint.stubs.language import StubObject
 
@@ -154,18 +154,20 @@ def object_of(
     return Argument(made, call)
 
 
-def made_by_call(host: Host, name: str, keywords: dict[str, Argument], inherited: dict[str, Argument]) -> Argument:
+def made_by_call(host: Host, name: str, keywords: dict[str, Argument], inherited: dict[str, Argument], is_open: bool) -> Argument:
     """Return the object that a call of a class of outside makes, which takes of what it inherits what it knows."""
     made = host.m.made(Instance(name))
     assert host.call is not None
+    given = {key: Argument(one.value, one.node, unpacked=True) for key, one in keywords.items()}
     below = {key: _told(one.value) for key, one in inherited.items() if key not in keywords}
-    made.call = record_call(host.m, (name,), "", None, CallArguments((), keywords, True), host.call, made, below)
+    made.call = record_call(host.m, (name,), "", None, CallArguments((), given, is_open), host.call, made, below)
     return Argument(made, host.call)
 
 
-def unread(host: Host, cls: Argument) -> Argument:
-    """Return an object of a class of outside of which nothing is known."""
-    return Argument(Instance(cls.value.name, fallback="command line"), None) if isinstance(cls.value, Symbol) else unknown
+def mark_incomplete(host: Host, given: Any) -> None:
+    """Have an object hold attributes that aren't known."""
+    if isinstance(value := _value(given), Instance):
+        value.fallback = "another file"
 
 
 def program_object(host: Host, name: str, slots: dict[str, Argument]) -> Argument:
@@ -174,9 +176,9 @@ def program_object(host: Host, name: str, slots: dict[str, Argument]) -> Argumen
     return Argument(host.m.made(made), host.call)
 
 
-def shared(host: Host, name: str) -> Argument:
+def shared(host: Host, name: str, reason: str = "command line") -> Argument:
     """Return the object that a name of a library stands for everywhere in the program."""
-    return Argument(host.m.shared(name), None)
+    return Argument(host.m.shared(name, reason), None)
 
 
 def all_overridable(host: Host, config: Argument) -> None:
@@ -197,18 +199,14 @@ def is_overridable(host: Host, given: Argument) -> bool:
     return is_weak(given.value)
 
 
-def entries_of(host: Host, given: Any) -> dict[str, Argument] | None:
-    """Return the entries of a dict, None where not all are known."""
-    found = _value(given)
-    return {key: _told(value) for key, value in entries_in(found)} if isinstance(found, Mapping) and not found.is_open else None
-
-
 def entries_in_file(host: Host, path: Argument) -> dict[str, Argument] | None:
     """Return what a configuration file of the run holds, None for a path that isn't known, and any other file."""
     m = host.m
-    if m.project is None or not isinstance(path.value, Known):
+    known = path_of(m, path.value, host.call) if host.call is not None else path.value
+    if m.project is None or not isinstance(known, Known):
         return None
-    return entries_of(host, Argument(m.project.load_config(m, str(path.value.value), False) or UNKNOWN, None))
+    found = m.project.load_config(m, str(known.value), known.weak)
+    return {key: _told(value) for key, value in entries_in(found)} if isinstance(found, Mapping) else None
 
 
 def function_in_file(host: Host, path: str, name: str) -> Argument | None:
@@ -287,18 +285,23 @@ def call_with(host: Host, function: Argument, named: dict[str, Argument], is_ope
     return _told(host.m.calls.call_function(host.m, called, [*first, *(one.value for one in given)], by_name, is_open, None))
 
 
-def call_own(host: Host, given: Any, name: str) -> None:
+def call_own(host: Host, given: Any, name: str, *taken: Argument) -> None:
     """Call a method that an object's class of the program may have for its library to call."""
     value = _value(given)
     if value is not None and (method := method_of(value, name)) is not None:
-        host.m.calls.call_function(host.m, method, [value], {}, False, None)
+        host.m.calls.call_function(host.m, method, [value, *(one.value for one in taken)], {}, False, None)
 
 
-def instantiate(host: Host, cls: Argument, named: dict[str, Argument], is_open: bool) -> Argument:
-    """Return the object of a class of the program that its constructor makes of arguments by name."""
+def has_own(host: Host, given: Any, name: str) -> bool:
+    """Return whether the class of an object, in the program, has a method itself."""
+    return method_of(_value(given), name) is not None
+
+
+def instantiate(host: Host, cls: Argument, named: dict[str, Argument], is_open: bool, is_noted: bool = True) -> Argument:
+    """Return the object of a class of the program that its constructor makes of arguments by name; a call that `is_noted` is a fact."""
     assert isinstance(cls.value, Class)
     given = {name: Argument(one.value, origin_of(one.value), unpacked=True) for name, one in named.items()}
-    return _told(host.m.calls.instantiate(host.m, cls.value, CallArguments((), given, is_open), host.call))
+    return _told(host.m.calls.instantiate(host.m, cls.value, CallArguments((), given, is_open), host.call if is_noted else None))
 
 
 FUNCTIONS = functions_of(__name__)

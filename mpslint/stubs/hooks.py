@@ -6,6 +6,7 @@ from typing import Any
 
 from mpslint.facts.values import Argument, Function, Instance, Value
 from mpslint.program.machine import Walker
+from mpslint.stubs.host import Host
 from mpslint.stubs.library import module, run
 
 OPTION = ".option"
@@ -40,4 +41,4 @@ def _belongs(m: Walker, decorator: Value, group: Instance) -> bool:
 
 
 def _run(m: Walker, name: str, given: Any) -> Any:
-    return run(m, module("commands").names[name], [given], {}, None)
+    return run(Host(m, None), module("_commands").names[name], [given], {})

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from mpslint.core.record import record
+from mpslint.facts.joined import join_all
 from mpslint.facts.values import (
     COMMAND_LINE,
     Argument,
@@ -30,6 +31,8 @@ from mpslint.facts.values import (
     origin_of,
     weakened,
 )
+from mpslint.program.arguments import CallArguments
+from mpslint.program.bags import entries_of
 from mpslint.program.exits import Raised
 from mpslint.program.machine import Walker
 from mpslint.program.texts import as_kind, as_written
@@ -47,6 +50,9 @@ class Host:
     m: Walker
     call: ast.Call | None
     """The call; None for what a decorator, or the end of the file, makes a library do."""
+    arguments: CallArguments = CallArguments((), {}, False)
+    name: str = ""
+    """The qualified name of what is called."""
 
 
 @record(frozen=True)
@@ -86,7 +92,7 @@ class Table:
 
 
 def plain(host: Host, given: Any) -> Any:
-    """Return a constant of the program as Python has it, UNKNOWN for what isn't one."""
+    """Return a constant of the program as Python has it, something that is no constant for what isn't one."""
     if not isinstance(given, Argument):
         return given
     return given.value.value if isinstance(given.value, Known) else UNKNOWN
@@ -145,10 +151,19 @@ def others(host: Host) -> Argument:
 
 
 def slots(host: Host, given: Any) -> dict[str, Argument]:
-    """Return the attributes that an object has, by name."""
-    found = given.value if isinstance(given, Argument) else None
-    written = found.written_slots() if isinstance(found, Instance) else {}
-    return {name: Argument(value, origin_of(value)) for name, value in written.items() if isinstance(name, str)}
+    """Return the attributes that an object has, or the entries of a dict, by name."""
+    return {name: Argument(value, origin_of(value)) for name, value in entries_of(given.value)} if isinstance(given, Argument) else {}
+
+
+def one_of(host: Host, values: Sequence[Argument]) -> Argument:
+    """Return what is one of several values."""
+    return Argument(join_all([one.value for one in values]), host.call) if values else unknown
+
+
+def as_outside(host: Host) -> Argument:
+    """Return the object that the call makes as a call of any library, and have it noted as one."""
+    assert host.call is not None
+    return Argument(host.m.calls.call_outside(host.m, Symbol(host.name), None, host.arguments, host.call), host.call)
 
 
 def name_of(host: Host, given: Any) -> str:
@@ -229,12 +244,6 @@ def words_in(host: Host, given: Any) -> tuple[list[Argument] | None, bool]:
     if value is None or isinstance(value, Items) or (isinstance(value, Known) and value.value is None):
         return list(words) if words is not None else None, words is not None and m.is_told_all()
     return None, False
-
-
-def options_object(host: Host, values: dict[str, Argument]) -> Argument:
-    """Return an object of options, which may have others that aren't known."""
-    made = Instance("argparse.Namespace", slots={name: one.value for name, one in values.items()}, fallback="command line")
-    return Argument(made, host.call)
 
 
 def state_of(host: Host, given: Any) -> StubObject | None:

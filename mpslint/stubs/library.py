@@ -12,14 +12,14 @@ from mpslint.core.notices import notice
 from mpslint.facts.values import Argument, Instance, Items, Known, Value
 from mpslint.program.arguments import CallArguments
 from mpslint.program.machine import Walker
-from mpslint.stubs import classes, host
+from mpslint.stubs import classes, configurations, host
 from mpslint.stubs.evaluate import Evaluator
 from mpslint.stubs.language import DECLINED, UNKNOWN, Scope, StubClass, StubError, StubFunction, StubObject, bound
 
 PACKAGE = "stubs."
 NOTHING = CallArguments((), {}, False)
 HOST = "stubs.host"
-FUNCTIONS = {**host.FUNCTIONS, **classes.FUNCTIONS}
+FUNCTIONS = {**host.FUNCTIONS, **classes.FUNCTIONS, **configurations.FUNCTIONS}
 
 
 libraries = functools.cache(stub_files)
@@ -48,7 +48,7 @@ def imported(source: str, name: str) -> Any:
 def stub_of(name: str) -> Any:
     """Return what a stub defines under a qualified name, None where none does."""
     library, _, inner = name.rpartition(".")
-    if library not in libraries():
+    if library not in libraries() or library.startswith("_"):  # what several share
         return None
     found = module(library).names.get(inner)
     return found if isinstance(found, (StubFunction, StubClass)) else None
@@ -61,7 +61,7 @@ def call(m: Walker, name: str, arguments: CallArguments, node: ast.Call) -> Valu
         made = Instance(name)
         begin(m, made, [name], node, arguments)
         return made
-    return _given(run(m, stub, arguments.positional, arguments.keywords, node), node) if stub is not None else None
+    return _given(_called(m, stub, arguments, node, name), node) if stub is not None else None
 
 
 def call_method(m: Walker, owner: Instance, method: str, arguments: CallArguments, node: ast.Call) -> Value | None:
@@ -72,7 +72,7 @@ def call_method(m: Walker, owner: Instance, method: str, arguments: CallArgument
     function = state.cls.lookup(method)
     if not isinstance(function, StubFunction):
         return None
-    return _given(run(m, bound(function, state), arguments.positional, arguments.keywords, node), node)
+    return _given(_called(m, bound(function, state), arguments, node), node)
 
 
 def _given(found: Any, node: ast.Call) -> Value | None:
@@ -86,23 +86,20 @@ def begin(m: Walker, made: Instance, bases: Sequence[str], node: ast.Call, argum
         state = StubObject(stub, instance=made)
         made.slots[host.STATE] = state  # type: ignore[assignment]
         if (maker := stub.lookup("__init__")) is not None:
-            run(m, bound(maker, state), arguments.positional, arguments.keywords, node)
+            _called(m, bound(maker, state), arguments, node)
 
 
-def run(m: Walker, function: Any, given: Sequence[Any], named: Mapping[str, Any], node: ast.Call | None) -> Any:
+def _called(m: Walker, function: Any, arguments: CallArguments, node: ast.Call, name: str = "") -> Any:
+    return run(host.Host(m, node, arguments, name), function, arguments.positional, arguments.keywords)
+
+
+def run(at: host.Host, function: Any, given: Sequence[Any], named: Mapping[str, Any]) -> Any:
     """Carry out a function of a stub, and return what it gives; a mistake in it is said, and leaves the call to others."""
     try:
-        return Evaluator(imported, host.Host(m, node)).call(function, given, dict(named))
+        return Evaluator(imported, at).call(function, given, dict(named))
     except StubError as error:
         notice(str(error), str(error))
         return DECLINED
-
-
-def named_words(m: Walker) -> dict[str, Value]:
-    """Return what the command line says by name (`--name value`), as far as it is known."""
-    words = module("words").names
-    found = run(m, words["literals"], [run(m, words["named"], [list(m.words() or ())], {}, None)], {}, None)
-    return {name: one.value for name, one in found.items()}
 
 
 def as_value(found: Any, node: ast.AST) -> Value:

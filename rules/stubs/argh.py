@@ -1,3 +1,3 @@
 """argh: a function becomes a command line."""
 
-from stubs.commands import start as dispatch_command
+from stubs._commands import start as dispatch_command

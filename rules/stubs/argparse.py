@@ -1,14 +1,15 @@
 """argparse: options are noted by name; parsing gives an object with what the words say of each, else with its default."""
 
+from stubs._words import BOTH_WAYS, STORED, Option, convert, parse
 from stubs.host import (
     another,
     at,
     items,
     name_of,
-    options_object,
     others,
     overridable,
     plain,
+    program_object,
     settled,
     slots,
     state_of,
@@ -16,7 +17,6 @@ from stubs.host import (
     unknown,
     words_in,
 )
-from stubs.words import BOTH_WAYS, STORED, Option, convert, parse
 
 MISSING = "no default"
 
@@ -128,4 +128,4 @@ def parsed(parser, args, namespace):
         found = {name: settled(value) for name, value in found.items()}
     if words is not None:
         found.update(parse(words, parser.options, found))
-    return options_object(found)
+    return program_object("argparse.Namespace", found)

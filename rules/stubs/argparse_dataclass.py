@@ -1,3 +1,3 @@
 """argparse_dataclass: a parser of one dataclass."""
 
-from stubs.class_parsers import ClassParser as ArgumentParser
+from stubs._class_parsers import ClassParser as ArgumentParser

@@ -1,3 +1,3 @@
 """cyclopts: a function becomes a command line."""
 
-from stubs.commands import start as run
+from stubs._commands import start as run

@@ -1,3 +1,3 @@
 """fire: a function, class, object or dict becomes a command line."""
 
-from stubs.commands import start_any as Fire
+from stubs._commands import start_python as Fire

@@ -1,8 +1,8 @@
 """jsonargparse: argparse, whose options are the parameters of classes, too."""
 
+from stubs._commands import start_any as CLI
+from stubs._commands import start_any as auto_cli
 from stubs.argparse import ArgumentParser as Parser
-from stubs.commands import start_any as CLI
-from stubs.commands import start_any as auto_cli
 from stubs.host import plain
 from stubs.simple_parsing import add_class
 

@@ -1,3 +1,3 @@
 """plac: a function becomes a command line."""
 
-from stubs.commands import start as call
+from stubs._commands import start as call

@@ -1,3 +1,3 @@
 """pydantic_argparse: a parser of one model."""
 
-from stubs.class_parsers import ClassParser as ArgumentParser
+from stubs._class_parsers import ClassParser as ArgumentParser

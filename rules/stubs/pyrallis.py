@@ -1,3 +1,3 @@
 """pyrallis: the words make an object of a dataclass."""
 
-from stubs.commands import start as parse
+from stubs._commands import start as parse

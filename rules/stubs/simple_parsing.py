@@ -1,9 +1,9 @@
 """simple_parsing: argparse, whose options are the fields of classes, too."""
 
+from stubs._commands import start as parse
+from stubs._objects import of_words
 from stubs.argparse import ArgumentParser as Parser
-from stubs.commands import start as parse
 from stubs.host import is_own_class, plain, words_in
-from stubs.objects import of_words
 
 
 class ArgumentParser(Parser):

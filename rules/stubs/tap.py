@@ -1,7 +1,8 @@
 """tap: an object of a class whose fields are the options parses the command line into itself."""
 
+from stubs._commands import start as tapify
+from stubs._words import named, switched_off
 from stubs.argparse import ArgumentParser
-from stubs.commands import start as tapify
 from stubs.host import (
     at,
     call_own,
@@ -17,7 +18,6 @@ from stubs.host import (
     unknown,
     words_in,
 )
-from stubs.words import named, switched_off
 
 
 class Tap(ArgumentParser):

@@ -1,3 +1,3 @@
 """typer: a function becomes a command line; what a Typer holds is called by its decorators."""
 
-from stubs.commands import start as run
+from stubs._commands import start as run

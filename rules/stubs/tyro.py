@@ -1,3 +1,3 @@
 """tyro: a function or class becomes a command line."""
 
-from stubs.commands import start as cli
+from stubs._commands import start as cli

@@ -1,7 +1,7 @@
 """absl.flags: flags that calls define are attributes of one object anywhere in the program."""
 
+from stubs._words import convert, literal, text
 from stubs.host import at, overridable, plain, program_object, set_attribute, settled, shared, spanning, unknown, words_in
-from stubs.words import convert, literal, text
 
 FILE_OF_FLAGS = "flagfile"
 

@@ -1,3 +1,3 @@
 """pydantic_settings: CliApp.run makes an object of a model."""
 
-from stubs.commands import start as run
+from stubs._commands import start as run

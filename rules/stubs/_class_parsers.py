@@ -1,8 +1,8 @@
 """Parsers that turn the words of a command line, a file or a dict into objects of the classes that they are given."""
 
-from stubs.host import entries_in_file, entries_of, finish, is_class, items, name_of, options_object, slots, unread, words_in
-from stubs.objects import filled
-from stubs.words import named, switched_off
+from stubs._objects import filled
+from stubs._words import named, switched_off
+from stubs.host import entries, entries_in_file, finish, is_class, is_complete, items, name_of, program_object, slots, words_in
 
 
 class ClassParser:
@@ -44,7 +44,7 @@ class ClassParser:
         return self.of_file(yaml_file, more)
 
     def parse_dict(self, args=None, **more):
-        return self.of_entries(entries_of(args))
+        return self.of_entries(entries(args) if is_complete(args) else None)
 
     def of_file(self, path, more):
         for value in more.values():
@@ -54,8 +54,11 @@ class ClassParser:
     def of_entries(self, values):
         """Return the objects of what a file or dict says; beside one that isn't known, the same script parses its command line."""
         if values is None:
-            return tuple([unread(cls) if name_of(cls) else filled(cls, self.classes, None, False) for cls in self.classes])
+            return tuple([self.read_otherwise(cls) for cls in self.classes])
         return tuple(self.of_values(values, True))
+
+    def read_otherwise(self, cls):
+        return program_object(name_of(cls), {}) if name_of(cls) else filled(cls, self.classes, None, False)
 
     def made(self, args):
         words, is_all = words_in(args)
@@ -75,4 +78,5 @@ def given_by(words):
 
 def one_object(made):
     """Return one object with the fields of all."""
-    return made[0] if len(made) == 1 else options_object({name: value for one in made for name, value in slots(one).items()})
+    values = {name: value for one in made for name, value in slots(one).items()}
+    return made[0] if len(made) == 1 else program_object("argparse.Namespace", values)

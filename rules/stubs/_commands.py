@@ -1,5 +1,7 @@
 """What calls functions with the words of a command line: by the names of their parameters, or by what words without a name say."""
 
+from stubs._objects import of_words
+from stubs._words import PYTHON, Option, as_kind, named, parse, switched_off, text, unnamed
 from stubs.host import (
     at,
     call_with,
@@ -15,8 +17,6 @@ from stubs.host import (
     unknown,
     words_in,
 )
-from stubs.objects import of_words
-from stubs.words import PYTHON, Option, as_kind, named, parse, switched_off, text, unnamed
 
 
 def start(*given, args=None, command=None, default=None, **more):
@@ -25,12 +25,20 @@ def start(*given, args=None, command=None, default=None, **more):
 
 
 def start_any(*given, args=None, command=None, default=None, **more):
-    """The same for what reads words as Python does, and calls one of several functions, or a method, as the first one says."""
-    target = target_in(given, more)
-    words, is_all = words_in(args if args is not None else command)
+    """The same for what calls one of several functions too, or a method, as the first word says."""
+    return started_any(target_in(given, more), args if args is not None else command, False)
+
+
+def start_python(*given, command=None, **more):
+    """The same for what reads words as Python does."""
+    return started_any(target_in(given, more), command, True)
+
+
+def started_any(target, args, by_python):
+    words, is_all = words_in(args)
     if target is not None and is_function(target):
-        return start_function(target, words, is_all, True)
-    return chosen(target, words, is_all)
+        return start_function(target, words, is_all, by_python)
+    return chosen(target, words, is_all, by_python)
 
 
 def target_in(given, more):
@@ -65,9 +73,9 @@ def by_name(taken, words, by_python):
     return {name: one.said(kinds.get(name, "")) for name, one in given.items() if name in kinds or is_any}
 
 
-def chosen(target, words, is_all):
+def chosen(target, words, is_all, by_python):
     """Call what the first word names of a class, an object, a dict or (without any) the module; each of them where no word is known."""
-    whole = made(target, words, is_all, None, True) if target is not None and is_own_class(target) else target
+    whole = made(target, words, is_all, None, by_python) if target is not None and is_own_class(target) else target
     functions = functions_in(whole)
     if functions is None:
         return declined
@@ -77,7 +85,7 @@ def chosen(target, words, is_all):
         functions = {name: functions[name]}
         words = [word for word in words if word is not first[0]]
     for function in functions.values():
-        start_function(function, words if len(functions) == 1 else None, is_all, True)
+        start_function(function, words if len(functions) == 1 else None, is_all, by_python)
     return whole
 
 

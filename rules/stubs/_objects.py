@@ -1,5 +1,6 @@
 """Objects that the words of a command line make of classes: of the program's, by their fields, and of outside, by their parameters."""
 
+from stubs._words import Given, named, switched_off
 from stubs.host import (
     attribute,
     class_of,
@@ -14,7 +15,6 @@ from stubs.host import (
     set_attribute,
     unknown,
 )
-from stubs.words import Given, named, switched_off
 
 
 def filled(cls, classes, values, is_all, base=None, unnamed={}):

@@ -1,0 +1,113 @@
+"""What a stub may do with configurations, and with what they name: more functions of `stubs.host`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mpslint.facts.values import (
+    UNKNOWN,
+    Argument,
+    DictEntry,
+    Instance,
+    Items,
+    Known,
+    Mapping,
+    Module,
+    Symbol,
+    Value,
+    origin_of,
+)
+from mpslint.program.arguments import CallArguments
+from mpslint.program.bags import entries_of
+from mpslint.program.config_files import OBJECT, as_object, said_by
+from mpslint.stubs.host import Host, functions_of
+
+
+def entries(host: Host, given: Any) -> dict[str, Argument] | None:
+    """Return the keys of a dict, of a configuration or of an object of the program, with their values; None for what is none of these, and
+    for what may have others."""
+    value = given.value if isinstance(given, Argument) else None
+    if isinstance(value, Instance) and (value.fallback or not (value.name == OBJECT or value.cls is not None)):
+        return None
+    return {key: Argument(one, origin_of(one)) for key, one in entries_of(value)} if isinstance(value, (Mapping, Instance)) else None
+
+
+def is_config(host: Host, given: Any) -> bool:
+    """Return whether a value is a configuration whose keys are attributes."""
+    return isinstance(given, Argument) and isinstance(given.value, Instance) and given.value.name == OBJECT
+
+
+def is_whole(host: Host, given: Argument) -> bool:
+    """Return whether a configuration has no other keys than are known."""
+    return isinstance(given.value, Instance) and not given.value.fallback
+
+
+def config_object(host: Host, values: dict[str, Argument], is_all: bool = True) -> Argument:
+    """Return a configuration with these keys, which may have others unless they are all."""
+    made = Instance(OBJECT, slots={key: one.value for key, one in values.items()}, fallback="" if is_all else "another file")
+    return Argument(made, host.call)
+
+
+def dict_of(host: Host, values: dict[str, Argument], is_all: bool) -> Argument:
+    """Return a dict of the program with these entries, which may have others unless they are all."""
+    return Argument(Mapping({key: DictEntry(one.value, one.node) for key, one in values.items()}, is_open=not is_all), host.call)
+
+
+def config_value(host: Host, text: str, word: Argument) -> Argument:
+    """Return what a word sets a key of a configuration to; unknown for a reference."""
+    said = said_by(text, word.node)
+    return Argument(said if isinstance(said, Known) else UNKNOWN, word.node)
+
+
+def compose_config(host: Host, folder: str, name: str, overrides: list[Argument]) -> Argument | None:
+    """Return the configuration that Hydra composes of a folder, with what is written over it; None where that isn't known."""
+    m = host.m
+    found = m.project.compose_config(m, folder, name, overrides, is_called=True) if m.project is not None else None
+    return Argument(as_object(found), None) if isinstance(found, Mapping) else None
+
+
+def remember(host: Host, name: str, said: Argument) -> None:
+    """Keep a value for the rest of the program under a name."""
+    host.m.store.write(host.m.module.slots, ("stub", name), said.value)
+
+
+def remembered(host: Host, name: str) -> Argument | None:
+    """Return what was kept under a name, None where nothing was."""
+    found = host.m.module.slots.get(("stub", name))
+    return Argument(found, None) if found is not None else None
+
+
+def is_complete(host: Host, given: Any) -> bool:
+    """Return whether a list or dict of the program has no items that aren't known."""
+    value = given.value if isinstance(given, Argument) else None
+    return not value.open if isinstance(value, Items) else isinstance(value, Mapping) and not value.is_open
+
+
+def named_by(host: Host, name: str) -> Argument:
+    """Return what a dotted name means: a class or function of the project, else one of outside."""
+    m, parts = host.m, name.split(".")
+    for length in range(len(parts) - 1, 0, -1) if m.project is not None else ():
+        module = m.project.load(m, ".".join(parts[:length]), 0) if m.project is not None else None
+        if isinstance(module, Module):
+            found: Value = module
+            for part in parts[length:]:
+                found = m.attribute(found, part, None)
+            return Argument(found, None)
+    return Argument(Symbol(m.platform.normalise(name)), None)
+
+
+def call_value(host: Host, target: Argument, given: list[Argument], named: dict[str, Argument], is_open: bool) -> Argument:
+    """Return what calling a class or a function, of the program or of outside, gives; its facts stand at the call."""
+    assert host.call is not None
+    by_name = {name: Argument(one.value, one.node, unpacked=True) for name, one in named.items()}
+    value = host.m.calls.call_value(host.m, target.value, None, CallArguments(tuple(given), by_name, is_open), host.call)
+    return Argument(value, origin_of(value))
+
+
+def is_open(host: Host) -> bool:
+    """Return whether the call has arguments that aren't known."""
+    return host.arguments.is_open
+
+
+FUNCTIONS = functions_of(__name__)
+"""What a stub can import of these."""
