@@ -66,7 +66,7 @@ def _chosen_before(match: Match, peers: Peers, device: str, evidence: Evidence) 
     """Return the name that the module gave to a choice of device before a place, if it means nothing else there."""
     if match.node is None:
         return None
-    here = evidence.span_of(evidence.parents.statement_of(match.node))
+    here = evidence.span_of(_outermost(match.node, evidence))
     renewed = _renewed(peers, evidence)
     for choice in _choices(evidence):
         if evidence.span_of(choice.statement) >= here:
@@ -136,7 +136,7 @@ def _takes_objects(match: Match, evidence: Evidence) -> bool:
 @functools.lru_cache(maxsize=4)
 def _binding(name: str, evidence: Evidence) -> Sequence[ast.AST]:
     """Return the nodes that give a name a meaning: looked for once, however many places ask."""
-    return [one for one in evidence.nodes_beside(name) if name in bound_by(one)]
+    return [one for one in evidence.naming(name) if name in bound_by(one)]
 
 
 def _is_only_device(name: str, node: ast.AST, evidence: Evidence) -> bool:
@@ -155,7 +155,7 @@ def _new_name(evidence: Evidence) -> str | None:
     names = ("device", "DEVICE") if evidence.document.kind is Kind.NOTEBOOK else ("DEVICE", "TORCH_DEVICE")
 
     def is_used(name: str) -> bool:
-        return any(name in bound_by(one) or (isinstance(one, ast.Name) and one.id == name) for one in evidence.nodes_beside(name))
+        return any(isinstance(one, ast.Name) or name in bound_by(one) for one in evidence.naming(name))
 
     return next((name for name in names if not is_used(name)), None)
 
@@ -166,10 +166,10 @@ def _definition(line: str, places: Sequence[Match], evidence: Evidence) -> tuple
     if first is None or first.node is None:
         return None
     newline = evidence.document.newline_at(first.span.start)
-    above = evidence.parsed.body[: evidence.parsed.body.index(evidence.parents.statement_of(first.node))]  # type: ignore[arg-type]
+    above = evidence.parsed.body[: evidence.parsed.body.index(_outermost(first.node, evidence))]  # type: ignore[arg-type]
     imports = [s for s in above if isinstance(s, (ast.Import, ast.ImportFrom)) and getattr(s, "module", "") != "__future__"]
     if not imports:
-        start = _line_start(evidence.parents.statement_of(first.node), evidence)
+        start = _line_start(_outermost(first.node, evidence), evidence)
         return None if start is None else (Edit(Span(start, start), f"import torch{newline}{newline}{line}{newline}{newline}"),)
     last = _block_end(above, next((s for s in imports if _imports_torch(s)), imports[0]), evidence)
     written = last_variable(evidence, above[above.index(last) :], "torch")
@@ -212,6 +212,13 @@ def _block_end(body: Sequence[ast.stmt], start: ast.stmt, evidence: Evidence) ->
             break
         last = statement
     return last
+
+
+def _outermost(node: ast.AST, evidence: Evidence) -> ast.AST:
+    """Return the statement of the module that a node is in."""
+    while (above := evidence.parents.get(node)) is not None:
+        node = above
+    return node
 
 
 def _line_start(statement: ast.AST, evidence: Evidence) -> int | None:

@@ -40,9 +40,9 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
 
 def _is_asked_for(name: str, evidence: Evidence) -> bool:
     """Return whether the program asks by its name whether there is such an attribute."""
-    nodes = (evidence.whole or evidence).nodes_beside(name)
-    asked = (node for node in nodes if isinstance(node, ast.Call) and called_name(node) in ("hasattr", "getattr", "setattr"))
-    return any(isinstance(one, ast.Constant) and one.value == name for node in asked for one in node.args)
+    whole = evidence.whole or evidence
+    above = (whole.parents.get(node) for node in whole.naming(name) if isinstance(node, ast.Constant))
+    return any(one is not None and called_name(one) in ("hasattr", "getattr", "setattr") for one in above)
 
 
 def _is_of(owner: Instance, known: list[str]) -> bool:

@@ -157,9 +157,15 @@ def _is_only_for(evidence: Evidence, setting: Setting) -> bool:
     name = node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else None
     if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str):
         name = node.slice.value
-        return evidence.reads.get(name, 0) <= 2 and _is_constant(evidence, setting.origin)
+        return _times_read(name, evidence) <= 2 and _is_constant(evidence, setting.origin)
     is_option = is_weak(setting.value) and load_vocabulary()[setting.name].once
-    return name is not None and (is_option or evidence.reads.get(name, 0) == 1) and _is_constant(evidence, setting.origin)
+    return name is not None and (is_option or _times_read(name, evidence) == 1) and _is_constant(evidence, setting.origin)
+
+
+def _times_read(name: str, evidence: Evidence) -> int:
+    """Return how often a name, attribute or string key is read in the program."""
+    nodes = (evidence.whole or evidence).parsed.by_word.get(name, ())
+    return sum(isinstance(one, ast.Constant) or isinstance(getattr(one, "ctx", None), ast.Load) for one in nodes)
 
 
 def _is_constant(evidence: Evidence, span: Span | None) -> bool:
