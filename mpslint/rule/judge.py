@@ -195,7 +195,7 @@ def calls(condition: Condition, evidence: Evidence) -> Iterator[Match]:
             continue
         name, shown = call.name or call.method, ast.unparse(call.node.func)
         values = {"value": name, "written": shown, "spelling": shown}
-        yield Match(span, values, None, call, _plan_with(call, evidence), call.context, (), call.node)
+        yield Match(span, values, None, call, plan_with(call, evidence), call.context, (), call.node)
 
 
 def _comes_before(call: Call, condition: Condition, evidence: Evidence) -> bool:
@@ -224,7 +224,8 @@ def _named_calls(condition: Condition, evidence: Evidence) -> Iterator[Call]:
     yield from sorted({id(call): call for call in found}.values(), key=lambda call: evidence.call_order[id(call)])
 
 
-def _plan_with(call: Call, evidence: Evidence) -> TrainingPlan | None:
+def plan_with(call: Call, evidence: Evidence) -> TrainingPlan | None:
+    """Return the first plan that has a call, else the first of all."""
     own = (plan for plan in evidence.plans if any(call is other for calls in plan.calls.values() for other in calls))
     return next(own, next(iter(evidence.plans), None))
 
