@@ -9,6 +9,7 @@ from typing import TypeGuard
 
 from mpslint.core.finding import Edit, Span
 from mpslint.core.record import record
+from mpslint.program.platform import load_platform
 from mpslint.program.walk import bound_by, first_line
 from mpslint.rule.judge import Match, Peers
 from mpslint.settings.evidence import Evidence
@@ -54,12 +55,19 @@ def _device(text: str) -> str:
 
 def _assigned_name(node: ast.AST | None, evidence: Evidence) -> str | None:
     """Return the name that a statement of the module gives to a device (`device = torch.device("cuda")`)."""
-    parent = evidence.parents.get(node) if isinstance(node, ast.Constant) else None
-    if _makes_device(parent):
-        parent = evidence.parents.get(parent)
-    if not isinstance(parent, ast.Assign) or parent in evidence.parents:
+    named = _named(node, evidence) if isinstance(node, ast.Constant) else None
+    return named[0] if named is not None else None
+
+
+def _named(node: ast.AST | None, evidence: Evidence) -> tuple[str, ast.Assign, bool] | None:
+    """Return the name that a statement of the module gives to an expression, or to the device that it makes of it, with the statement, and
+    whether it is such a device, not a text; None where none does."""
+    parent = evidence.parents.get(node) if node is not None else None
+    is_object = _makes_device(parent)
+    parent = evidence.parents.get(parent) if is_object and parent is not None else parent
+    if not isinstance(parent, ast.Assign) or parent in evidence.parents or len(parent.targets) != 1:
         return None
-    return parent.targets[0].id if len(parent.targets) == 1 and isinstance(parent.targets[0], ast.Name) else None
+    return (parent.targets[0].id, parent, is_object) if isinstance(parent.targets[0], ast.Name) else None
 
 
 def _chosen_before(match: Match, peers: Peers, device: str, evidence: Evidence) -> str | None:
@@ -67,53 +75,25 @@ def _chosen_before(match: Match, peers: Peers, device: str, evidence: Evidence) 
     if match.node is None:
         return None
     here = evidence.span_of(_outermost(match.node, evidence))
-    renewed = _renewed(peers, evidence)
-    for choice in _choices(evidence):
-        if evidence.span_of(choice.statement) >= here:
+    for (name, statement, is_object), said in _choices(peers, evidence):
+        if evidence.span_of(statement) >= here:
             return None
-        if choice.device != device or (choice.is_object and not _takes_objects(match, evidence)):
-            continue
-        if (choice.is_conditional or choice.name in renewed) and _is_only_device(choice.name, match.node, evidence):
-            return choice.name
+        is_taken = said == device and (not is_object or _takes_objects(match, evidence))
+        if is_taken and _is_only_device(name, match.node, evidence):
+            return name
     return None
 
 
-@functools.lru_cache(maxsize=2)
-def _renewed(peers: Peers, evidence: Evidence) -> frozenset[str]:
-    """Return the names whose devices are among the places themselves, and so are rewritten where they are given."""
-    return frozenset(name for peer in peers.matches if (name := _assigned_name(peer.node, evidence)) is not None)
-
-
-@record(frozen=True, slots=True, eq=False)
-class _Choice:
-    """A statement of the module that gives a name to a device."""
-
-    name: str
-    device: str
-    statement: ast.stmt
-    is_object: bool
-    """Whether the name is a `torch.device`, not a text."""
-    is_conditional: bool
-    """Whether it is CUDA only where there is CUDA."""
-
-
-@functools.lru_cache(maxsize=1)
-def _choices(evidence: Evidence) -> Sequence[_Choice]:
-    """Return the devices that the statements of a program's module give names to, in order: looked for once, however many places ask."""
-    return [choice for statement in evidence.parsed.body if (choice := _choice_in(statement)) is not None]
-
-
-def _choice_in(statement: ast.stmt) -> _Choice | None:
-    """Return what device a statement gives a name to; None for one that does something else."""
-    if not isinstance(statement, ast.Assign) or len(statement.targets) != 1 or not isinstance(statement.targets[0], ast.Name):
-        return None
-    is_object = _makes_device(statement.value)
-    chosen = statement.value.args[0] if isinstance(statement.value, ast.Call) and is_object else statement.value
-    is_conditional = isinstance(chosen, ast.IfExp) and "cuda.is_available" in ast.unparse(chosen.test)
-    first = chosen.body if isinstance(chosen, ast.IfExp) else chosen
-    if not isinstance(first, ast.Constant) or not isinstance(first.value, str):
-        return None
-    return _Choice(statement.targets[0].id, _device(first.value), statement, is_object, is_conditional)
+@functools.lru_cache(maxsize=2)  # asked at every place
+def _choices(peers: Peers, evidence: Evidence) -> Sequence[tuple[tuple[str, ast.Assign, bool], str]]:
+    """Return the devices to which statements of the module give names, in order: CUDA where there is CUDA, and those among the places,
+    which are rewritten where they are given."""
+    questions = load_platform().cuda_questions
+    asked = (one.node for one in evidence.facts.choices if one.source in questions and isinstance(one.node, ast.IfExp))
+    chosen = [(node, node.body) for node in asked] + [(peer.node, peer.node) for peer in peers.matches]
+    constants = ((node, said.value) for node, said in chosen if isinstance(said, ast.Constant) and isinstance(said.value, str))
+    found = [(named, _device(text)) for node, text in constants if (named := _named(node, evidence)) is not None]
+    return sorted(found, key=lambda one: evidence.span_of(one[0][1]).start)
 
 
 def _makes_device(node: ast.AST | None) -> TypeGuard[ast.Call]:
