@@ -112,8 +112,8 @@ def _asks_plainly(test: ast.expr, evidence: Evidence) -> bool:
         return _asks_plainly(test.operand, evidence)
     if not isinstance(test, ast.Name):
         return isinstance(test, ast.Call)
-    assigned = [node for node in evidence.nodes_beside(test.id) if isinstance(node, ast.Assign)]
-    given = [one.value for one in assigned if any(isinstance(target, ast.Name) and target.id == test.id for target in one.targets)]
+    above = ((evidence.parents.get(node), node) for node in evidence.naming(test.id))
+    given = [one.value for one, node in above if isinstance(one, ast.Assign) and node in one.targets]
     return bool(given) and all(isinstance(value, ast.Call) for value in given)
 
 

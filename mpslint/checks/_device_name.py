@@ -9,6 +9,7 @@ from typing import TypeGuard
 
 from mpslint.core.finding import Edit, Span
 from mpslint.core.record import record
+from mpslint.program.platform import load_platform
 from mpslint.program.walk import bound_by, first_line
 from mpslint.rule.judge import Match, Peers
 from mpslint.settings.evidence import Evidence
@@ -54,66 +55,45 @@ def _device(text: str) -> str:
 
 def _assigned_name(node: ast.AST | None, evidence: Evidence) -> str | None:
     """Return the name that a statement of the module gives to a device (`device = torch.device("cuda")`)."""
-    parent = evidence.parents.get(node) if isinstance(node, ast.Constant) else None
-    if _makes_device(parent):
-        parent = evidence.parents.get(parent)
-    if not isinstance(parent, ast.Assign) or parent in evidence.parents:
+    named = _named(node, evidence) if isinstance(node, ast.Constant) else None
+    return named[0] if named is not None else None
+
+
+def _named(node: ast.AST | None, evidence: Evidence) -> tuple[str, ast.Assign, bool] | None:
+    """Return the name that a statement of the module gives to an expression, or to the device that it makes of it, with the statement, and
+    whether it is such a device, not a text; None where none does."""
+    parent = evidence.parents.get(node) if node is not None else None
+    is_object = _makes_device(parent)
+    parent = evidence.parents.get(parent) if is_object and parent is not None else parent
+    if not isinstance(parent, ast.Assign) or parent in evidence.parents or len(parent.targets) != 1:
         return None
-    return parent.targets[0].id if len(parent.targets) == 1 and isinstance(parent.targets[0], ast.Name) else None
+    return (parent.targets[0].id, parent, is_object) if isinstance(parent.targets[0], ast.Name) else None
 
 
 def _chosen_before(match: Match, peers: Peers, device: str, evidence: Evidence) -> str | None:
     """Return the name that the module gave to a choice of device before a place, if it means nothing else there."""
     if match.node is None:
         return None
-    here = evidence.span_of(evidence.parents.statement_of(match.node))
-    renewed = _renewed(peers, evidence)
-    for choice in _choices(evidence):
-        if evidence.span_of(choice.statement) >= here:
+    here = evidence.span_of(_outermost(match.node, evidence))
+    for (name, statement, is_object), said in _choices(peers, evidence):
+        if evidence.span_of(statement) >= here:
             return None
-        if choice.device != device or (choice.is_object and not _takes_objects(match, evidence)):
-            continue
-        if (choice.is_conditional or choice.name in renewed) and _is_only_device(choice.name, match.node, evidence):
-            return choice.name
+        is_taken = said == device and (not is_object or _takes_objects(match, evidence))
+        if is_taken and _is_only_device(name, match.node, evidence):
+            return name
     return None
 
 
-@functools.lru_cache(maxsize=2)
-def _renewed(peers: Peers, evidence: Evidence) -> frozenset[str]:
-    """Return the names whose devices are among the places themselves, and so are rewritten where they are given."""
-    return frozenset(name for peer in peers.matches if (name := _assigned_name(peer.node, evidence)) is not None)
-
-
-@record(frozen=True, slots=True, eq=False)
-class _Choice:
-    """A statement of the module that gives a name to a device."""
-
-    name: str
-    device: str
-    statement: ast.stmt
-    is_object: bool
-    """Whether the name is a `torch.device`, not a text."""
-    is_conditional: bool
-    """Whether it is CUDA only where there is CUDA."""
-
-
-@functools.lru_cache(maxsize=1)
-def _choices(evidence: Evidence) -> Sequence[_Choice]:
-    """Return the devices that the statements of a program's module give names to, in order: looked for once, however many places ask."""
-    return [choice for statement in evidence.parsed.body if (choice := _choice_in(statement)) is not None]
-
-
-def _choice_in(statement: ast.stmt) -> _Choice | None:
-    """Return what device a statement gives a name to; None for one that does something else."""
-    if not isinstance(statement, ast.Assign) or len(statement.targets) != 1 or not isinstance(statement.targets[0], ast.Name):
-        return None
-    is_object = _makes_device(statement.value)
-    chosen = statement.value.args[0] if isinstance(statement.value, ast.Call) and is_object else statement.value
-    is_conditional = isinstance(chosen, ast.IfExp) and "cuda.is_available" in ast.unparse(chosen.test)
-    first = chosen.body if isinstance(chosen, ast.IfExp) else chosen
-    if not isinstance(first, ast.Constant) or not isinstance(first.value, str):
-        return None
-    return _Choice(statement.targets[0].id, _device(first.value), statement, is_object, is_conditional)
+@functools.lru_cache(maxsize=2)  # asked at every place
+def _choices(peers: Peers, evidence: Evidence) -> Sequence[tuple[tuple[str, ast.Assign, bool], str]]:
+    """Return the devices to which statements of the module give names, in order: CUDA where there is CUDA, and those among the places,
+    which are rewritten where they are given."""
+    questions = load_platform().cuda_questions
+    asked = (one.node for one in evidence.facts.choices if one.source in questions and isinstance(one.node, ast.IfExp))
+    chosen = [(node, node.body) for node in asked] + [(peer.node, peer.node) for peer in peers.matches]
+    constants = ((node, said.value) for node, said in chosen if isinstance(said, ast.Constant) and isinstance(said.value, str))
+    found = [(named, _device(text)) for node, text in constants if (named := _named(node, evidence)) is not None]
+    return sorted(found, key=lambda one: evidence.span_of(one[0][1]).start)
 
 
 def _makes_device(node: ast.AST | None) -> TypeGuard[ast.Call]:
@@ -136,7 +116,7 @@ def _takes_objects(match: Match, evidence: Evidence) -> bool:
 @functools.lru_cache(maxsize=4)
 def _binding(name: str, evidence: Evidence) -> Sequence[ast.AST]:
     """Return the nodes that give a name a meaning: looked for once, however many places ask."""
-    return [one for one in evidence.nodes_beside(name) if name in bound_by(one)]
+    return [one for one in evidence.naming(name) if name in bound_by(one)]
 
 
 def _is_only_device(name: str, node: ast.AST, evidence: Evidence) -> bool:
@@ -155,7 +135,7 @@ def _new_name(evidence: Evidence) -> str | None:
     names = ("device", "DEVICE") if evidence.document.kind is Kind.NOTEBOOK else ("DEVICE", "TORCH_DEVICE")
 
     def is_used(name: str) -> bool:
-        return any(name in bound_by(one) or (isinstance(one, ast.Name) and one.id == name) for one in evidence.nodes_beside(name))
+        return any(isinstance(one, ast.Name) or name in bound_by(one) for one in evidence.naming(name))
 
     return next((name for name in names if not is_used(name)), None)
 
@@ -166,10 +146,10 @@ def _definition(line: str, places: Sequence[Match], evidence: Evidence) -> tuple
     if first is None or first.node is None:
         return None
     newline = evidence.document.newline_at(first.span.start)
-    above = evidence.parsed.body[: evidence.parsed.body.index(evidence.parents.statement_of(first.node))]  # type: ignore[arg-type]
+    above = evidence.parsed.body[: evidence.parsed.body.index(_outermost(first.node, evidence))]  # type: ignore[arg-type]
     imports = [s for s in above if isinstance(s, (ast.Import, ast.ImportFrom)) and getattr(s, "module", "") != "__future__"]
     if not imports:
-        start = _line_start(evidence.parents.statement_of(first.node), evidence)
+        start = _line_start(_outermost(first.node, evidence), evidence)
         return None if start is None else (Edit(Span(start, start), f"import torch{newline}{newline}{line}{newline}{newline}"),)
     last = _block_end(above, next((s for s in imports if _imports_torch(s)), imports[0]), evidence)
     written = last_variable(evidence, above[above.index(last) :], "torch")
@@ -212,6 +192,13 @@ def _block_end(body: Sequence[ast.stmt], start: ast.stmt, evidence: Evidence) ->
             break
         last = statement
     return last
+
+
+def _outermost(node: ast.AST, evidence: Evidence) -> ast.AST:
+    """Return the statement of the module that a node is in."""
+    while (above := evidence.parents.get(node)) is not None:
+        node = above
+    return node
 
 
 def _line_start(statement: ast.AST, evidence: Evidence) -> int | None:

@@ -96,7 +96,7 @@ def _calls_of(alias: ast.alias, name: str, evidence: Evidence) -> list[Call] | N
     bound = alias.asname or alias.name
     calls = {id(call.node): call for call in evidence.calls_of_name.get(name, ())}
     called = {id(call.node.func) for call in calls.values()}
-    loads = [n for n in evidence.nodes_beside(bound) if isinstance(n, ast.Name) and n.id == bound and isinstance(n.ctx, ast.Load)]
+    loads = [one for one in evidence.naming(bound) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load)]
     return list(calls.values()) if all(id(load) in called for load in loads) else None
 
 

@@ -13,6 +13,7 @@ from typing import Any
 from mpslint.core.finding import Edit, Span
 from mpslint.core.versions import Version, format_version
 from mpslint.facts.values import Argument, Call, Function, Known
+from mpslint.program.walk import called_name
 from mpslint.rule.judge import Match
 from mpslint.settings.arguments import ArgumentFact, fact_of, load_arguments
 from mpslint.settings.evidence import Evidence
@@ -151,10 +152,10 @@ def _is_handed_on(match: Match, evidence: Evidence) -> bool:
 
 def _is_read(key: str, evidence: Evidence) -> bool:
     """Return whether code of the run reads, or sets, a key of some mapping by its name: the mapping is not for the call alone."""
-    for node in (evidence.whole or evidence).nodes_beside(key):
-        parts = [node.slice] if isinstance(node, ast.Subscript) else []
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("get", "pop", "setdefault"):
-            parts = node.args[:1]
-        if any(isinstance(part, ast.Constant) and part.value == key for part in parts):
+    whole = evidence.whole or evidence
+    for node in (one for one in whole.naming(key) if isinstance(one, ast.Constant)):
+        above = whole.parents.get(node)
+        is_asked = isinstance(above, ast.Call) and node in above.args[:1] and called_name(above) in ("get", "pop", "setdefault")
+        if is_asked or (isinstance(above, ast.Subscript) and above.slice is node):
             return True
     return False

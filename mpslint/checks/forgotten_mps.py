@@ -51,7 +51,8 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
 def _is_all_there_is(chosen: ast.AST, evidence: Evidence) -> bool:
     """Return whether what a choice gives is seen to be used where it is nothing else on any way: no other choice's "mps"."""
     whole = evidence.whole or evidence
-    others = whole.facts.uses.of(*whole.nodes_beside("mps"))
+    named = (whole.above(node, (ast.stmt,)) for node in whole.naming("mps"))
+    others = whole.facts.uses.of(*(node for one in named if one is not None for node in walk(one)))
     return any(use not in others for use in uses_of(chosen, evidence, are_all=False) or ())
 
 

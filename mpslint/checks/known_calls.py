@@ -19,7 +19,6 @@ from mpslint.core.knowledge import given_fields, platform_data, rules_folder
 from mpslint.core.record import record
 from mpslint.core.versions import VersionRange, corners, format_version
 from mpslint.facts.values import UNKNOWN, Call, Instance, Known, Symbol, Value, alternatives_of
-from mpslint.program.walk import walk
 from mpslint.rule.judge import Match, calls
 from mpslint.rule.reader import RuleReader
 from mpslint.rule.rule import Condition
@@ -88,7 +87,7 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
                 continue
             if "placed" in options and _stays_on_cpu(match.call, options["placed"], evidence):
                 continue
-            if entry.trains and (not _has_backward(match.call) or is_only_run(match.call, evidence)):
+            if entry.trains and (not _has_backward(match.call, evidence) or is_only_run(match.call, evidence)):
                 continue
             if entry.untrained and not _is_run_on_mps(match.call.receiver, evidence):
                 continue
@@ -203,18 +202,14 @@ def _is_run_on_mps(model: Value | None, evidence: Evidence) -> bool:
     return load_kinds().gpu in devices_of(joined_trait(model, PLACE)) or evidence.has_device_chooser
 
 
-def _has_backward(call: Call) -> bool:
+def _has_backward(call: Call, evidence: Evidence) -> bool:
     """Return whether gradients may go back through a call: autograd is on, and its result is not only taken off the graph."""
     unknown = (one for one in call.context.managers if not (isinstance(one, (Instance, Symbol)) and one.name))
     if graph_switch(call.context) is False or any(unknown):
         return False
-    body = list(walk(call.context.functions[-1])) if call.context.functions else []
-    named = next((node.targets[0] for node in body if isinstance(node, ast.Assign) and node.value is call.node), None)
-    if not isinstance(named, ast.Name):
-        return True
-    reads = [node for node in body if isinstance(node, ast.Name) and node.id == named.id and isinstance(node.ctx, ast.Load)]
-    left = [node for node in body if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.attr in _LEAVES]
-    return not reads or not {id(node) for node in reads} <= {id(node.value) for node in left}
+    reads = evidence.facts.uses.of_made(call)
+    left = (evidence.parents.get(one) for one in reads)
+    return not reads or not all(isinstance(one, ast.Attribute) and one.attr in _LEAVES for one in left)
 
 
 def _until(row: Mapping[str, Any], path: Path) -> tuple[VersionRange, str, str]:

@@ -14,7 +14,6 @@ from mpslint.core.finding import Span
 from mpslint.core.knowledge import platform_data
 from mpslint.core.versions import VersionRange
 from mpslint.facts.values import Call, Class, Function
-from mpslint.program.walk import called_name
 from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.gather import only_evaluates
@@ -49,9 +48,8 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
 
 def _is_unstarted(method: str, starts: list[str], evidence: Evidence) -> bool:
     """Return whether a run calls other methods of a Trainer by which it may start, and not this one."""
-    whole = evidence.whole or evidence
-    called = {one for one in starts for node in whole.nodes_beside(f".{one}") if isinstance(node, ast.Call) and called_name(node) == one}
-    return bool(called) and method not in called
+    called = evidence.calls_of_method
+    return any(one in called for one in starts) and method not in called
 
 
 def _trained_with(cls: Class, evidence: Evidence) -> Call | None:

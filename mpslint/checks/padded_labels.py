@@ -1,16 +1,16 @@
 """Labels that the tokenizer pads and nobody masks: the model is trained to write padding.
 
-A check because it follows ids from a tokenizer's call into the labels of a row, through names that nothing else reads.
+A check because it follows ids from a tokenizer's call into the labels of a row.
 """
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
-from mpslint.facts.values import Call, FunctionNode, Instance, Symbol
+from mpslint.facts.values import Call, Instance, Symbol
 from mpslint.program.walk import called_name, walk
 from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
@@ -44,7 +44,7 @@ def _of_plan(plan: TrainingPlan, evidence: Evidence, options: Mapping[str, Any])
     for setting in (*plan.settings.get("padding.target", ()), *plan.settings.get("padding.strategy", ())):
         if setting.is_known and setting.constant in ("max_length", "longest") and setting.span is not None and setting.is_written:
             call = setting.call
-            if call is not None and _becomes_labels(call, keeps and setting.constant == "max_length"):
+            if call is not None and _becomes_labels(call, keeps and setting.constant == "max_length", evidence):
                 yield _match(setting, call, evidence)
 
 
@@ -70,65 +70,55 @@ def _keeps_labels(trainer: Call | None, evidence: Evidence, options: Mapping[str
     return given is None or (isinstance(given.value, (Instance, Symbol)) and given.value.name in options["collators"])
 
 
-def _becomes_labels(call: Call, keeps: bool) -> bool:
+def _becomes_labels(call: Call, keeps: bool, evidence: Evidence) -> bool:
     """Return whether the ids that a call makes are stored under "labels"; beside themselves only where nothing masks them (`keeps`)."""
-    scope: FunctionNode | None = call.context.functions[-1] if call.context.functions else None
-    body = scope.body if isinstance(scope, (ast.FunctionDef, ast.AsyncFunctionDef)) else []
-    names = {name for statement in body for name in _names_of(statement, call.node)}
-    stored = [
-        (not owners.isdisjoint(names), value) for statement in body for node in walk(statement) for owners, value in _stored_labels(node)
-    ]
-    for is_beside, value in stored:
-        inside = list(walk(value))
-        if is_beside:
-            if keeps and len(stored) == 1 and _is_copy_of_ids(value, names):
+    function = call.context.functions[-1] if call.context.functions else None
+    reads = {call.node, *_reads(call, evidence)}
+    stored = [one for node in walk(function) for one in _stored_labels(node)] if function is not None else []
+    for beside, value in stored:
+        if not reads.isdisjoint(walk(beside) if beside is not None else ()):
+            if keeps and len(stored) == 1 and _is_copy_of_ids(value, reads):
                 return True
-        elif call.node in inside or any(isinstance(inner, ast.Name) and inner.id in names for inner in inside):
+        elif not reads.isdisjoint(walk(value)):
             return True
     return False
 
 
-def _stored_labels(node: ast.AST) -> Iterator[tuple[set[str], ast.expr]]:
-    """Yield what a node stores under "labels", with the names of what holds the ids beside them: an assignment, or a dict in one piece."""
+def _reads(call: Call, evidence: Evidence) -> Iterator[ast.AST]:
+    """Yield the expressions by which what a call makes, or a part of it, is read."""
+    yield from evidence.facts.uses.of_made(call)
+    for read, nodes in evidence.facts.uses.reads.items():
+        part = read if isinstance(read, Instance) else None
+        while part is not None and part is not call.result:
+            part = part.owner
+        yield from nodes if part is not None else ()
+
+
+def _stored_labels(node: ast.AST) -> Iterator[tuple[ast.expr | None, ast.expr]]:
+    """Yield what a node stores under "labels", with what holds the ids beside them (own ids are those of a language model, which its
+    collator masks): an assignment, or a dict in one piece."""
     entries: dict[object, ast.expr] = {}
     if isinstance(node, ast.Assign):
-        yield from (({_owner(target)}, node.value) for target in node.targets if _is_labels(target))
+        for target in node.targets:
+            if isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Constant) and target.slice.value == "labels":
+                yield target.value, node.value
     elif isinstance(node, ast.Dict):
         entries = {key.value: value for key, value in zip(node.keys, node.values, strict=True) if isinstance(key, ast.Constant)}
     elif isinstance(node, ast.Call) and called_name(node) in MAKES_ROWS:
         entries = {keyword.arg: keyword.value for keyword in node.keywords}
     if "labels" in entries:
-        ids = entries.get("input_ids")
-        yield {inner.id for inner in walk(ids) if isinstance(inner, ast.Name)} if ids is not None else set(), entries["labels"]
+        yield entries.get("input_ids"), entries["labels"]
 
 
-def _is_copy_of_ids(node: ast.expr, names: set[str]) -> bool:
-    """Return whether an expression is the ids of one of some names, copied or not: `tokens["input_ids"].copy()`."""
+def _is_copy_of_ids(node: ast.expr, reads: Collection[ast.AST]) -> bool:
+    """Return whether an expression is the ids of what is read so, copied or not: `tokens["input_ids"].copy()`."""
     if isinstance(node, ast.Call):
         arguments = [*node.args, *(keyword.value for keyword in node.keywords)]
         is_method = isinstance(node.func, ast.Attribute) and not arguments
         copied = node.func.value if is_method and isinstance(node.func, ast.Attribute) else arguments[0] if len(arguments) == 1 else None
-        return called_name(node) in COPIES and copied is not None and _is_copy_of_ids(copied, names)
+        return called_name(node) in COPIES and copied is not None and _is_copy_of_ids(copied, reads)
     if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice):
-        return ast.unparse(node.slice) == ":" and _is_copy_of_ids(node.value, names)
-    if isinstance(node, ast.Subscript):
-        is_ids = isinstance(node.slice, ast.Constant) and node.slice.value == "input_ids"
-        return is_ids and isinstance(node.value, ast.Name) and node.value.id in names
-    return isinstance(node, ast.Attribute) and node.attr == "input_ids" and isinstance(node.value, ast.Name) and node.value.id in names
-
-
-def _owner(target: ast.expr) -> str:
-    """Return the name of the mapping that gets the labels: its own ids are those of a language model, which its collator masks."""
-    return target.value.id if isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name) else ""
-
-
-def _names_of(statement: ast.stmt, node: ast.Call) -> Iterator[str]:
-    for inner in walk(statement):
-        if isinstance(inner, ast.Assign) and node in list(walk(inner.value)) and not any(map(_is_labels, inner.targets)):
-            for target in inner.targets:
-                if isinstance(target, ast.Name):
-                    yield target.id
-
-
-def _is_labels(target: ast.expr) -> bool:
-    return isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Constant) and target.slice.value == "labels"
+        return ast.unparse(node.slice) == ":" and _is_copy_of_ids(node.value, reads)
+    is_ids = isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant) and node.slice.value == "input_ids"
+    is_ids = is_ids or (isinstance(node, ast.Attribute) and node.attr == "input_ids")
+    return is_ids and isinstance(node, (ast.Subscript, ast.Attribute)) and node.value in reads

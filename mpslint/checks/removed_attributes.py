@@ -1,91 +1,54 @@
 """Attributes that the objects of a class no longer have, from `attributes` of `rules/platform/removed_names.yaml`.
 
-A check because it finds reads of an attribute, of which no fact is kept.
+A check because it asks who reads an attribute of an object, which no condition does.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from mpslint.core.finding import Edit, Span
 from mpslint.core.knowledge import platform_data
 from mpslint.core.versions import VersionRange
-from mpslint.facts.values import Call, Class
+from mpslint.facts.values import Instance
+from mpslint.program.walk import called_name
 from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.spelling import WrittenSetting
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
-    """Yield each place that reads such an attribute: `self.name` in a class of the program, or of a variable that holds an object."""
+    """Yield each place that reads such an attribute of an object to which the program doesn't give it."""
     for name, row in platform_data("removed_names")["attributes"].items():
         exists = VersionRange.parse(row["exists"])
-        if exists.matches(evidence.target.versions):
+        if exists.matches(evidence.target.versions) or _is_asked_for(name, evidence):
             continue
         package = exists.packages[0]
         library = f"{package} {evidence.target.shown(package)}" if package in evidence.target.versions else package
         values = {"written": name, "library": library, "becomes": row["becomes"]}
-        seen: set[int] = set()
-        for call in evidence.facts.calls if not _is_set(name, evidence) else ():
-            if not any(one in row["of"] for one in call.names) or _has_it(name, row["of"], call):
+        for read, nodes in evidence.facts.uses.reads.items():
+            owner = read.owner if isinstance(read, Instance) else None
+            if owner is None or not _is_of(owner, row["of"]):
                 continue
-            for node in _reads(name, call, evidence):
-                if id(node) not in seen:
-                    end = evidence.span_of(node).end
-                    yield Match(Span(end - len(name), end), dict(values), call=call, context=call.context, node=node)
-                seen.add(id(node))
+            for node in (one for one in nodes if isinstance(one, ast.Attribute) and one.attr == name):
+                end = evidence.span_of(node).end
+                context = owner.call.context if owner.call is not None else None
+                yield Match(Span(end - len(name), end), dict(values), call=owner.call, context=context, node=node)
 
 
-def _is_set(name: str, evidence: Evidence) -> bool:
-    """Return whether the program gives some object such an attribute other than by `self`, or asks whether there is one."""
-    for node in (evidence.whole or evidence).nodes_beside(name):
-        above = evidence.parents.get(node)
-        is_named = isinstance(node, ast.Constant) and node.value == name and isinstance(above, ast.Call)
-        if is_named and isinstance(above, ast.Call) and ast.unparse(above.func) in ("hasattr", "getattr", "setattr"):
-            return True
-        is_stored = isinstance(node, ast.Attribute) and node.attr == name and isinstance(node.ctx, ast.Store)
-        if is_stored and not _is_of(node, "self"):
-            return True
-    return False
+def _is_asked_for(name: str, evidence: Evidence) -> bool:
+    """Return whether the program asks by its name whether there is such an attribute."""
+    whole = evidence.whole or evidence
+    above = (whole.parents.get(node) for node in whole.naming(name) if isinstance(node, ast.Constant))
+    return any(one is not None and called_name(one) in ("hasattr", "getattr", "setattr") for one in above)
 
 
-def _has_it(name: str, known: Iterable[str], call: Call) -> bool:
-    """Return whether a class of the program has the attribute itself, or by a base that isn't known."""
-    cls = call.result.cls if call.result is not None else None
-    if not isinstance(cls, Class):
-        return False
-    if cls.lookup(name) is not None or cls.lookup("__getattr__") is not None or not set(cls.outside_bases()) <= set(known):
-        return True
-    nodes = [node for own in cls.lineage() for node in ast.walk(own.node)]
-    return any(isinstance(node, ast.Attribute) and node.attr == name and isinstance(node.ctx, ast.Store) for node in nodes)
-
-
-def _reads(name: str, call: Call, evidence: Evidence) -> Iterator[ast.Attribute]:
-    """Yield what reads the attribute of the object that a call makes."""
-    cls = call.result.cls if call.result is not None else None
-    for own in cls.lineage() if isinstance(cls, Class) else ():
-        for method in own.node.body:
-            if isinstance(method, (ast.FunctionDef, ast.AsyncFunctionDef)) and method.args.args:
-                yield from _read_of(name, method.args.args[0].arg, ast.walk(method))
-    holder = evidence.parents.get(call.node)
-    if isinstance(holder, ast.Assign) and len(holder.targets) == 1 and isinstance(holder.targets[0], ast.Name):
-        variable = holder.targets[0].id
-        written = [node for node in evidence.nodes_beside(variable) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)]
-        if written == [holder.targets[0]]:
-            yield from _read_of(name, variable, evidence.nodes_beside(name))
-
-
-def _read_of(name: str, holder: str, nodes: Iterable[ast.AST]) -> Iterator[ast.Attribute]:
-    for node in nodes:
-        if isinstance(node, ast.Attribute) and node.attr == name and isinstance(node.ctx, ast.Load) and _is_of(node, holder):
-            yield node
-
-
-def _is_of(node: ast.AST, holder: str) -> bool:
-    """Return whether a node is an attribute of a variable."""
-    return isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == holder
+def _is_of(owner: Instance, known: list[str]) -> bool:
+    """Return whether an object is of some classes, and of no others outside the program."""
+    names = owner.cls.outside_bases() if owner.cls is not None else (owner.name,)
+    return bool(names) and set(names) <= set(known)
 
 
 def rewrite(match: Match, evidence: Evidence) -> WrittenSetting | None:

@@ -13,7 +13,6 @@ from typing import Any
 
 from mpslint.checks._uses import is_never_taken
 from mpslint.program.platform import load_platform
-from mpslint.program.walk import called_name, walk
 from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
 
@@ -29,8 +28,9 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
 def _asking(evidence: Evidence) -> Iterator[ast.If | ast.IfExp]:
     """Yield each choice by a question for CUDA, also where the run doesn't come to it."""
     names = {name.rpartition(".")[2] for name in load_platform().cuda_questions}
-    for name in names:
-        for node in evidence.nodes_beside(name):
-            tests = walk(node.test) if isinstance(node, (ast.If, ast.IfExp)) else ()
-            if isinstance(node, (ast.If, ast.IfExp)) and any(isinstance(one, ast.Call) and called_name(one) == name for one in tests):
-                yield node
+    for node in (node for name in names for node in evidence.naming(name)):
+        below, above = node, evidence.parents.get(node)
+        while above is not None and isinstance(below, ast.expr):
+            if isinstance(above, (ast.If, ast.IfExp)) and above.test is below:
+                yield above
+            below, above = above, evidence.parents.get(above)

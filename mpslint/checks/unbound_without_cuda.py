@@ -30,7 +30,7 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
         branch = _branch_that_binds(read, evidence)
         if branch is None or branch in told or not _is_certain(read.node, evidence):
             continue
-        if any(_is_changed_by(one, read.node.id) for one in evidence.nodes_beside(read.node.id)):
+        if any(_is_changed_by(one, read.node.id) for one in evidence.naming(read.node.id)):
             continue
         told.add(branch)
         function = evidence.above(read.node, FUNCTIONS)

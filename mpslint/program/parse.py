@@ -7,11 +7,13 @@ import contextlib
 import functools
 import re
 import warnings
+from collections.abc import Mapping
 from typing import Any
 
 from mpslint.core.finding import Span
+from mpslint.core.grouped import grouped
 from mpslint.core.record import record
-from mpslint.program.walk import children
+from mpslint.program.walk import Parents, children, walk, words_of
 from mpslint.source.document import Cell, Document, Unread
 
 _TOP_IMPORT = re.compile(r"^(?:from[ \t]+[\w.]+[ \t]+import[ \t]+(?:\([^()]*\)|[^\n(;]+)|import[ \t]+[^\n(;]+)", re.MULTILINE)
@@ -37,6 +39,16 @@ class Parsed:
     def memo(self) -> dict[Any, Any]:
         """What was worked out once for these statements, by name: the files of a project are part of many runs."""
         return {}
+
+    @functools.cached_property
+    def parents(self) -> Mapping[ast.AST, ast.AST]:
+        """The node that each node of the program is right below."""
+        return Parents(self.body) if not self.files else {child: node for one in self.files for child, node in one.parents.items()}
+
+    @functools.cached_property
+    def by_word(self) -> Mapping[str, list[ast.AST]]:
+        """The nodes by each name, or text, that they write."""
+        return grouped((word, node) for node in walk(*self.body) for word in words_of(node))
 
 
 def parse_program(document: Document, text: str, lines_above: int = 0) -> Parsed:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import bisect
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 _CONTEXTS = frozenset({ast.Load, ast.Store, ast.Del})
@@ -17,8 +16,8 @@ _NAMED_BY: Mapping[type[ast.AST], str] = {
     ast.arg: "arg",
 }
 """The field in which nodes hold the name that they bind."""
-MOST_WAYS = 20
-"""Ways into one statement that are looked for; then all of it is read, as in a chain of 400 calls each way is as long as the chain."""
+_WORDS = ("id", "attr", "arg", "name", "rest")
+"""The fields of nodes that hold a name."""
 
 
 def children(node: ast.AST) -> list[ast.AST]:
@@ -81,83 +80,27 @@ def first_line(node: ast.AST) -> int | None:
     return min([decorator.lineno for decorator in decorators], default=line) if decorators else line
 
 
-class Parents(Mapping[ast.AST, ast.AST]):
-    """The node that each node below some statements is right below: found out on the way to a node, as most are never asked about."""
+class Parents(dict[ast.AST, ast.AST]):
+    """The node that each node below some statements is right below."""
 
     def __init__(self, body: Sequence[ast.stmt]) -> None:
-        self._body = list(body)
-        self._starts = [first_line(statement) or statement.lineno for statement in body]
-        self._tops = frozenset(self._body)
-        self._nodes: list[list[ast.AST] | None] = [None] * len(self._body)
-        self._times = [0] * len(self._body)
-        self._found: dict[ast.AST, ast.AST] = {}
+        """Walk the statements."""
+        super().__init__()
+        for node in (found := list[ast.AST](body)):
+            below = children(node)
+            self.update(dict.fromkeys(below, node))
+            found += below
 
-    def __getitem__(self, node: ast.AST) -> ast.AST:
-        if node not in self._found and node not in self._tops:
-            line = getattr(node, "lineno", None)
-            index = bisect.bisect_right(self._starts, line) - 1 if line is not None else -1
-            while index > 0 and self._starts[index] == self._starts[index - 1]:
-                self._find(node, index)  # several statements on one line
-                index -= 1
-            if index >= 0:
-                self._find(node, index)
-            if node not in self._found:
-                len(self)  # a node without a place, or one that is not below these statements
-        return self._found[node]
 
-    def statement_of(self, node: ast.AST) -> ast.AST:
-        """Return the one of the statements that a node is in, by its line where no other is there."""
-        line = getattr(node, "lineno", None)
-        index = bisect.bisect_right(self._starts, line) - 1 if line is not None else -1
-        above = self._body[index - 1] if index > 0 else None
-        if index >= 0 and line is not None and (above is None or (above.end_lineno or line) < self._starts[index]):
-            return self._body[index]
-        while (parent := self.get(node)) is not None:
-            node = parent
-        return node
-
-    def __iter__(self) -> Iterator[ast.AST]:
-        for index in range(len(self._body)):
-            yield from self._read_statement(index)
-
-    def __len__(self) -> int:
-        return sum(1 for _ in self)
-
-    def _find(self, wanted: ast.AST, index: int) -> None:
-        """Note what is right below what on the way from a statement to a node with a place, where that is not known yet."""
-        self._times[index] += 1
-        if self._times[index] > MOST_WAYS:
-            self._read_statement(index)
-            return
-        first, last = wanted.lineno, wanted.end_lineno  # type: ignore[attr-defined]
-        stack: list[ast.AST] = [self._body[index]]
-        while stack:
-            node = stack.pop()
-            for child in children(node):
-                self._found[child] = node
-                if child is wanted:
-                    return
-                if getattr(child, "end_lineno", last) >= last and (first_line(child) or first) <= first:
-                    stack.append(child)
-
-    def _read_statement(self, index: int) -> list[ast.AST]:
-        """Return the nodes below a statement, once it is known what each is right below."""
-        known = self._nodes[index]
-        if known is not None:
-            return known
-        nodes = self._nodes[index] = []
-        found = self._found
-        stack: list[ast.AST] = [self._body[index]]
-        while stack:
-            node = stack.pop()
-            for value in node.__dict__.values():
-                for child in value if value.__class__ is list else (value,):
-                    if isinstance(child, ast.AST) and child.__class__ not in _CONTEXTS:
-                        found[child] = node
-                        nodes.append(child)
-                        if child.__class__ not in _LEAVES:
-                            stack.append(child)
-        return nodes
+def words_of(node: ast.AST) -> Iterable[str]:
+    """Return the names that a node by itself writes, or the text that it is."""
+    if isinstance(node, ast.Constant):
+        return (node.value,) if isinstance(node.value, str) else ()
+    if isinstance(node, (ast.Import, ast.ImportFrom)):
+        return {word for alias in node.names for word in (*alias.name.split("."), alias.asname) if word}
+    if isinstance(node, (ast.Global, ast.Nonlocal)):
+        return node.names
+    return (value for key in _WORDS if isinstance(value := getattr(node, key, None), str))
 
 
 def walk(*nodes: ast.AST) -> Iterable[ast.AST]:

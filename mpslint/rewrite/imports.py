@@ -84,7 +84,7 @@ def _bindings(evidence: Evidence, name: str, module: str) -> Sequence[tuple[Span
 
 
 def _found_bindings(name: str, evidence: Evidence, module: str) -> Iterator[tuple[ast.AST, bool]]:
-    nodes = list(evidence.nodes_beside(name))
+    nodes = list(evidence.naming(name))
     imports = [node for node in nodes if isinstance(node, (ast.Import, ast.ImportFrom))]
     is_imported = any(_binds(node, alias, module) for node in imports for alias in node.names)
     for node in nodes:
@@ -115,7 +115,7 @@ def _is_read_unbound(evidence: Evidence, module: str) -> bool:
 @once
 def _own_names(evidence: Evidence, module: str) -> Sequence[str]:
     """Return the names that imports of a file give a module, its own name first; found once for all findings."""
-    imports = [node for node in evidence.nodes_beside(module) if isinstance(node, (ast.Import, ast.ImportFrom))]
+    imports = [node for node in evidence.naming(module) if isinstance(node, (ast.Import, ast.ImportFrom))]
     named = [alias.asname or module for node in imports for alias in node.names if _binds(node, alias, module)]
     return list(dict.fromkeys([module, *named]))
 

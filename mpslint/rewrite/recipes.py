@@ -21,7 +21,7 @@ from mpslint.rule.judge import Match, conditions_hold
 from mpslint.rule.rule import FixRecipe, Rule
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.short import as_on
-from mpslint.settings.spell import add_argument, additions, alternative, remove_argument, write_setting
+from mpslint.settings.spell import add_argument, alternative, edits_of, remove_argument, write_setting
 from mpslint.settings.spell_config import remove_entry, write_entry
 from mpslint.settings.spell_shell import remove_flag
 from mpslint.settings.spelling import WrittenSetting
@@ -117,15 +117,12 @@ def _written(recipe: FixRecipe, match: Match, evidence: Evidence) -> WrittenSett
         if found is None:
             return None
         parts += found
-    added = additions(evidence, [addition for part in parts for addition in part.added])
-    if added is None:
-        return None
-    edits = (*(edit for part in parts for edit in part.edits), *added)
-    if _overlap(edits):
+    edits = edits_of(evidence, parts)
+    if edits is None or _overlap(edits):
         return None
     reason = next((part.reason for part in parts if part.reason), "")
     shown = ", ".join(dict.fromkeys(part.shown for part in parts if part.shown))
-    return with_bound_names(WrittenSetting(edits, shown, reason=reason), evidence, recipe.imports)
+    return with_bound_names(WrittenSetting(tuple(edits), shown, reason=reason), evidence, recipe.imports)
 
 
 def wanted_value(value: Any, match: Match) -> Any:

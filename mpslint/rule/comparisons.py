@@ -11,7 +11,6 @@ from typing import Any
 from mpslint.facts.values import Argument, Bound, Call, Function, Instance, Items, Known, Mapping, Symbol, Value, alternatives_of, is_weak
 from mpslint.program.reach import text_of
 from mpslint.rule.crosses import carried_by
-from mpslint.rule.loops import is_in_each_step
 from mpslint.rule.rule import Condition
 from mpslint.settings.setting import Setting
 
@@ -63,8 +62,6 @@ def call_holds(call: Call, condition: Condition) -> bool:
         if call.method not in condition.names:
             return False
     elif not any(fits_any(name, condition.names) for name in call.names):
-        return False
-    if condition.in_loop == "training" and not is_in_each_step(call.context):
         return False
     is_repeated = bool(call.context.all_loops)
     if isinstance(condition.in_loop, bool) and is_repeated is not condition.in_loop:

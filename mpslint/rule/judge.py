@@ -31,6 +31,9 @@ from mpslint.settings.setting import Setting
 from mpslint.source.files import is_beside
 from mpslint.tensors.state import graph_switch
 
+BACKWARD = ("backward", "manual_backward", "grad")
+"""Methods and functions that work out gradients."""
+
 
 @record(frozen=True, slots=True, eq=False)
 class Peers:
@@ -190,12 +193,21 @@ def calls(condition: Condition, evidence: Evidence) -> Iterator[Match]:
     for call in _named_calls(condition, evidence):
         if not call_holds(call, condition) or not _comes_before(call, condition, evidence):
             continue
+        if condition.in_loop == "training" and not _is_in_each_step(call.context, evidence):
+            continue
         span = evidence.span_of(call.node)
         if condition.holds and not re.search(condition.holds, evidence.document.text[span.start : span.end]):
             continue
         name, shown = call.name or call.method, ast.unparse(call.node.func)
         values = {"value": name, "written": shown, "spelling": shown}
-        yield Match(span, values, None, call, _plan_with(call, evidence), call.context, (), call.node)
+        yield Match(span, values, None, call, plan_with(call, evidence), call.context, (), call.node)
+
+
+def _is_in_each_step(context: Context, evidence: Evidence) -> bool:
+    """Return whether a place is reached in every step of a training: its innermost loop runs `backward()`, in no loop of its own."""
+    backward = (one for name in BACKWARD for one in evidence.calls_of_method.get(name, ()))
+    is_sure = bool(context.loops) and not context.guards and not context.in_handler
+    return is_sure and any(one.context.all_loops[-1:] == context.loops[-1:] for one in backward)
 
 
 def _comes_before(call: Call, condition: Condition, evidence: Evidence) -> bool:
@@ -224,7 +236,8 @@ def _named_calls(condition: Condition, evidence: Evidence) -> Iterator[Call]:
     yield from sorted({id(call): call for call in found}.values(), key=lambda call: evidence.call_order[id(call)])
 
 
-def _plan_with(call: Call, evidence: Evidence) -> TrainingPlan | None:
+def plan_with(call: Call, evidence: Evidence) -> TrainingPlan | None:
+    """Return the first plan that has a call, else the first of all."""
     own = (plan for plan in evidence.plans if any(call is other for calls in plan.calls.values() for other in calls))
     return next(own, next(iter(evidence.plans), None))
 

@@ -51,16 +51,11 @@ def _first(call: Call) -> Value:
 
 
 def never_read(loader: Call, evidence: Evidence) -> bool:
-    """Return whether a program asks a loader for no batch: all that it does with its name is `loader.dataset` or `len(loader)`.
+    """Return whether a program asks a loader for no batch: all that it does with it is `loader.dataset` or `len(loader)`.
 
-    A name that is read nowhere may be another file's to import.
+    What is read nowhere may be another file's to import.
     """
-    above = evidence.parents.get(loader.node)
-    target = above.targets[0] if isinstance(above, ast.Assign) and len(above.targets) == 1 else None
-    if not isinstance(target, ast.Name):
-        return False
-    named = [one for one in (evidence.whole or evidence).nodes_beside(target.id) if isinstance(one, ast.Name) and one.id == target.id]
-    reads = [one for one in named if isinstance(one.ctx, ast.Load)]
+    reads = evidence.facts.uses.of_made(loader)
     return bool(reads) and all(_only_asks(evidence.parents.get(node)) for node in reads)
 
 

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import ast
-import bisect
 import dataclasses
 import functools
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
@@ -22,7 +20,7 @@ from mpslint.program.evaluator import evaluate_program
 from mpslint.program.flow import asks_for_main
 from mpslint.program.modules import Modules
 from mpslint.program.parse import Parsed, parse_program
-from mpslint.program.walk import Parents, children, first_line, walk
+from mpslint.program.walk import walk
 from mpslint.project.run import Run
 from mpslint.settings.dialect import Dialects
 from mpslint.settings.dialects import load_dialects
@@ -170,62 +168,24 @@ class Evidence:
         """What was worked out once for the whole program, by name: a search of all of it for each finding takes for ever."""
         return {}
 
-    @functools.cached_property
-    def parents(self) -> Parents:
+    @property
+    def parents(self) -> Mapping[ast.AST, ast.AST]:
         """The node that each node of the program is part of."""
-        return Parents(self.parsed.body)
+        return self.parsed.parents
 
-    def nodes_beside(self, name: str) -> Iterator[ast.AST]:
-        """Yield every node of those statements, however deep, in whose lines a name stands.
+    def naming(self, word: str) -> Iterator[ast.AST]:
+        """Yield every node that writes a name, or a text.
 
         A file that is only imported doesn't run its main block, so that is left out.
         """
-        for parsed in self.parsed.files or (self.parsed,):
-            is_imported = self._is_imported(parsed)
-            asked = "beside", name, is_imported
-            if asked not in parsed.memo:
-                if ("lines", is_imported) not in parsed.memo:
-                    statements = [one for one in parsed.body if not asks_for_main(one)] if is_imported else parsed.body
-                    placed = sorted((first_line(one) or 1, index, one) for index, one in enumerate(statements))
-                    parsed.memo["lines", is_imported] = placed, [line for line, *_ in placed]
-                parsed.memo[asked] = tuple(self._search(name, self._with_name(name, *parsed.memo["lines", is_imported])))
-            yield from parsed.memo[asked]
-
-    def _is_imported(self, parsed: Parsed) -> bool:
-        """Return whether statements are those of a file of a run that is not the one that is started."""
         started = self.document.started
-        if started is None or not parsed.body:
-            return False
-        return not started.first_line <= parsed.body[0].lineno < started.first_line + started.lines
-
-    def _with_name(self, name: str, placed: Sequence[tuple[int, int, ast.stmt]], lines: Sequence[int]) -> list[ast.stmt]:
-        """Return the statements, in their order, in whose lines a name stands; they are placed by these lines.
-
-        A look at each statement for each of many names takes for ever.
-        """
-        found: dict[int, ast.stmt] = {}
-        text, starts = self.document.text, self.document.line_starts
-        position = text.find(name, starts[lines[0] - 1]) if lines else -1
-        while position >= 0:
-            line = bisect.bisect_right(starts, position)
-            at = bisect.bisect_right(lines, line) - 1
-            while at >= 0 and (placed[at][2].end_lineno or 0) >= line:
-                found[placed[at][1]] = placed[at][2]
-                at -= 1
-            position = text.find(name, starts[line] if line < len(starts) else len(text))
-        return [found[index] for index in sorted(found)]
-
-    def _search(self, name: str, body: Sequence[ast.stmt]) -> Iterator[ast.AST]:
-        starts = self.document.line_starts
-        stack: list[ast.AST] = list(reversed(body))
-        while stack:
-            node = stack.pop()
-            if isinstance(node, (ast.stmt, ast.ExceptHandler)):
-                first, last = first_line(node) or 1, node.end_lineno or node.lineno
-                if self.document.text.find(name, starts[first - 1], starts[last] if last < len(starts) else None) < 0:
-                    continue
-            yield node
-            stack += reversed(children(node))
+        for parsed in self.parsed.files or (self.parsed,):
+            first = parsed.body[0].lineno if parsed.body else 0
+            is_started = started is None or started.first_line <= first < started.first_line + started.lines
+            left = [] if is_started else [one for one in parsed.body if asks_for_main(one)]
+            for node in parsed.by_word.get(word, ()):
+                if not any(one.lineno <= node.lineno <= (one.end_lineno or 0) for one in left):  # type: ignore[attr-defined]
+                    yield node
 
     def text_of(self, node: ast.AST) -> str:
         """Return the source of a node that has a place."""
@@ -248,19 +208,6 @@ class Evidence:
                 found |= {node.value, f"'{node.value}'"}
             found.update(value for key in ("id", "attr", "arg", "name", "module") if isinstance(value := getattr(node, key, None), str))
         return frozenset(found)
-
-    @functools.cached_property
-    def reads(self) -> dict[str, int]:
-        """How often each name, attribute or string key is read in the program."""
-        if self.whole is not None:
-            return self.whole.reads
-        found: Counter[str] = Counter()
-        for node in walk(*self.parsed.body):
-            if isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Load):
-                found[node.id if isinstance(node, ast.Name) else node.attr] += 1
-            elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-                found[node.value] += 1
-        return found
 
 
 def once(work: Callable[Concatenate[Evidence, Rest], Found]) -> Callable[Concatenate[Evidence, Rest], Found]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from mpslint.config.yaml_edit import scalar_text
 from mpslint.core.finding import Edit, Span
+from mpslint.core.grouped import grouped
 from mpslint.core.versions import Version
 from mpslint.facts.values import Call, Known, is_weak
 from mpslint.program.call_text import with_argument, without_argument
@@ -21,6 +22,7 @@ from mpslint.settings.spelling import (
     Addition,
     ConfigAddition,
     FlagAddition,
+    Removal,
     WrittenSetting,
     both,
     render,
@@ -155,9 +157,15 @@ def _is_only_for(evidence: Evidence, setting: Setting) -> bool:
     name = node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else None
     if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str):
         name = node.slice.value
-        return evidence.reads.get(name, 0) <= 2 and _is_constant(evidence, setting.origin)
+        return _times_read(name, evidence) <= 2 and _is_constant(evidence, setting.origin)
     is_option = is_weak(setting.value) and load_vocabulary()[setting.name].once
-    return name is not None and (is_option or evidence.reads.get(name, 0) == 1) and _is_constant(evidence, setting.origin)
+    return name is not None and (is_option or _times_read(name, evidence) == 1) and _is_constant(evidence, setting.origin)
+
+
+def _times_read(name: str, evidence: Evidence) -> int:
+    """Return how often a name, attribute or string key is read in the program."""
+    nodes = (evidence.whole or evidence).parsed.by_word.get(name, ())
+    return sum(isinstance(one, ast.Constant) or isinstance(getattr(one, "ctx", None), ast.Load) for one in nodes)
 
 
 def _is_constant(evidence: Evidence, span: Span | None) -> bool:
@@ -219,47 +227,51 @@ def add_argument(call: Call, name: str, text: str) -> WrittenSetting:
     return WrittenSetting((), f"{name}={text}", (Addition(call, name, text),))
 
 
-def additions(evidence: Evidence, wanted: Sequence[Addition | ConfigAddition | FlagAddition]) -> list[Edit] | None:
-    """Return the edits by which calls get arguments, files keys and commands flags; None when one of them cannot be written."""
+def edits_of(evidence: Evidence, parts: Sequence[WrittenSetting]) -> list[Edit] | None:
+    """Return the edits of some parts, with those by which calls get and lose arguments, files get keys and commands flags; None when one
+    cannot be written."""
+    edits, wanted = [edit for part in parts for edit in part.edits], [one for part in parts for one in part.added]
     keys = [addition for addition in wanted if isinstance(addition, ConfigAddition)]
     if keys:
         from mpslint.settings.spell_config import config_additions
 
-        return config_additions(evidence, keys)
+        added = config_additions(evidence, keys)
+        return None if added is None else [*edits, *added]
     flags = [addition for addition in wanted if isinstance(addition, FlagAddition)]
     if flags:
         from mpslint.settings.spell_shell import flag_additions
 
-        return flag_additions(evidence, flags)
-    return _argument_additions(evidence, [addition for addition in wanted if isinstance(addition, Addition)])
+        return [*edits, *flag_additions(evidence, flags)]
+    return _with_arguments(evidence, edits, [addition for addition in wanted if isinstance(addition, (Addition, Removal))])
 
 
-def _argument_additions(evidence: Evidence, wanted: Sequence[Addition]) -> list[Edit] | None:
-    calls = {id(addition.call): addition.call for addition in wanted}
-    if any(call.is_parsed for call in calls.values()):
-        return None
-    edits = []
-    for call in calls.values():
+def _with_arguments(evidence: Evidence, edits: Sequence[Edit], wanted: Sequence[Addition | Removal]) -> list[Edit] | None:
+    """Return edits with one of each call that gets or loses arguments; where it loses some, other edits inside it become part of that."""
+    left = list(edits)
+    for mine in grouped((id(one.call), one) for one in wanted).values():
+        call = mine[0].call
+        removed = sorted((one.index for one in mine if isinstance(one, Removal)), reverse=True)
         span, old = evidence.span_of(call.node), evidence.text_of(call.node)
+        inner = [edit for edit in left if removed and edit.span in span]
+        for edit in sorted(inner, key=lambda edit: edit.span.start, reverse=True):
+            old = f"{old[: edit.span.start - span.start]}{edit.text}{old[edit.span.end - span.start :]}"
         new: str | None = old
-        for addition in wanted:
-            if addition.call is call and new is not None:
-                new = with_argument(new, addition.name, addition.text, addition.after)
+        for index in removed:
+            new = without_argument(new, index) if new is not None else None
+        for one in mine:
+            if isinstance(one, Addition) and new is not None:
+                new = with_argument(new, one.name, one.text, one.after) if not call.is_parsed else None
         if new is None or new == old:
             return None
-        edits.append(narrowed(span, old, new))
-    return edits
+        left = [edit for edit in left if edit not in inner] + [narrowed(span, evidence.text_of(call.node), new)]
+    return left
 
 
 def remove_argument(evidence: Evidence, call: Call, node: ast.AST) -> WrittenSetting | None:
-    """Return the edit that takes an argument away from a call, its comma and its line included."""
+    """Return what takes an argument away from a call, its comma and its line included; None where the call doesn't have it."""
     arguments: list[ast.AST] = sorted([*call.node.args, *call.node.keywords], key=lambda a: (a.lineno, a.col_offset))  # type: ignore[attr-defined]
-    if node not in arguments:
-        return None
-    old = evidence.text_of(call.node)
-    new = without_argument(old, arguments.index(node))
     removed = " ".join(evidence.text_of(node).split())
-    return None if new is None else WrittenSetting((narrowed(evidence.span_of(call.node), old, new),), f"without {removed}")
+    return WrittenSetting((), f"without {removed}", (Removal(call, arguments.index(node)),)) if node in arguments else None
 
 
 def narrowed(span: Span, old: str, new: str) -> Edit:

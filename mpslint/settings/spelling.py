@@ -29,6 +29,14 @@ class Addition:
 
 
 @record(frozen=True, slots=True, eq=False)
+class Removal:
+    """An argument that a call is to lose: its number in the order in which they are written."""
+
+    call: Call
+    index: int
+
+
+@record(frozen=True, slots=True, eq=False)
 class ConfigAddition:
     """A key that a mapping of a configuration file is to get."""
 
@@ -47,11 +55,11 @@ class FlagAddition:
 
 @record(frozen=True, slots=True, eq=False)
 class WrittenSetting:
-    """Edits that write something, arguments and keys to add, and how a report shows them (`fp16=False`)."""
+    """Edits that write something, arguments and keys to add or take away, and how a report shows them (`fp16=False`)."""
 
     edits: tuple[Edit, ...]
     shown: str
-    added: tuple[Addition | ConfigAddition | FlagAddition, ...] = ()
+    added: tuple[Addition | Removal | ConfigAddition | FlagAddition, ...] = ()
     reason: str = ""
     """Why they are not safe, though the recipe is."""
 

@@ -53,6 +53,24 @@ def test_a_value_is_read_where_the_program_reads_it_whatever_its_name(text: str,
 
 
 @pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("a = make()\n", []),
+        ("a = make()\nf(a)\nb = a\nf(b)\n", ["a", "a", "b"]),
+        ("def f():\n    return make()\na = f()\ng(a.b)\n", ["a"]),
+        ("a = make()\na = 1\nf(a)\n", []),
+        ("class C:\n    def __init__(self):\n        self.a = make()\nc = C()\nf(c.a)\n", ["c.a"]),
+        ("import torch\nmake = torch.ones\na = make(2)\nb = a.sum()\nf(b)\n", ["a"]),
+    ],
+)
+def test_what_a_call_makes_is_read_where_the_program_reads_it(text: str, read: list[str]) -> None:
+    """An object too, and a tensor, which has no call."""
+    facts = evidence_of(text).facts
+    made = next(call for call in facts.calls if ast.unparse(call.node.func) == "make")
+    assert sorted(map(ast.unparse, facts.uses.of_made(made))) == read
+
+
+@pytest.mark.parametrize(
     ("text", "is_reached"),
     [
         ("f()\n", True),

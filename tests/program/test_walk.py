@@ -1,4 +1,4 @@
-"""What is right above a node is found without looking at the whole program, and is what `ast` says."""
+"""What is right above a node, and below it, is what `ast` says."""
 
 from __future__ import annotations
 
