@@ -29,6 +29,8 @@ ALL = "*"
 OTHERS = HARMLESS_HANDLERS | {"builtins.StopIteration"}
 """What doesn't catch the AttributeError of a method that isn't there; StopIteration is what the end of an iterator raises."""
 
+DEEPEST = 10
+"""Parts of the name of a module that are looked up: a chain of calls has as many as it is long."""
 Gone = Mapping[str, tuple[str, Mapping[str, Any]]]
 """Removed names, each with its package and its row in the table of removed names."""
 
@@ -45,10 +47,9 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
 
 def _imported(gone: Gone, evidence: Evidence) -> Iterator[Match]:
     """Yield each import of a name, unless the package is the repository's own."""
-    most = _most_parts(gone)
     for fact in evidence.facts.imports:
         for alias, module, imported in _names_of(fact.node):
-            name = _known(imported, gone, most)
+            name = _known(imported, gone)
             if name is not None and not _is_apart(module) and not is_beside(name.split(".")[0], evidence.document.path):
                 values = _values(name, gone, evidence)
                 if name != imported:  # the table lists the whole module, so that is what the finding names
@@ -68,9 +69,8 @@ def _names_of(node: ast.stmt) -> Iterator[tuple[ast.alias, str, str]]:
 
 def _called_by_name(gone: Gone, evidence: Evidence) -> Iterator[Match]:
     """Yield each call of a name as an attribute of its package, and not of a part of it that is imported, which is told of there."""
-    most = _most_parts(gone)
     for called, calls in evidence.calls_of_name.items():
-        name = _known(called, gone, most)
+        name = _known(called, gone)
         if name is None:
             continue
         for call in calls:
@@ -82,17 +82,12 @@ def _called_by_name(gone: Gone, evidence: Evidence) -> Iterator[Match]:
                 yield Match(evidence.span_of(call.node.func), values, call=call, context=call.context, node=call.node)
 
 
-def _most_parts(gone: Gone) -> int:
-    """Return how many parts a name that is gone has at most."""
-    return max((name.count(".") + 1 for name in gone), default=0)
-
-
-def _known(name: str, gone: Gone, most: int) -> str | None:
-    """Return the removed name that a qualified name is, or whose module it was in; None where it is none; one has so many parts at most."""
+def _known(name: str, gone: Gone) -> str | None:
+    """Return the removed name that a qualified name is, or whose module it was in; None where it is none."""
     if name in gone:
         return name
-    parts = name.split(".")
-    modules = (".".join([*parts[:count], ALL]) for count in range(min(len(parts), most), 1, -1))
+    parts = name.split(".")[:DEEPEST]
+    modules = (".".join([*parts[:count], ALL]) for count in range(len(parts), 1, -1))
     return next((module for module in modules if module in gone), None)
 
 

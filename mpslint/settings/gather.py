@@ -111,10 +111,6 @@ class _Gatherer:
         return [m for m in self.matched if m.pattern.role in shared and id(m) not in self._generated]
 
     @functools.cached_property
-    def _collators(self) -> list[Matched]:
-        return [m for m in self.matched if m.pattern.role == "collator"]
-
-    @functools.cached_property
     def _generated(self) -> frozenset[int]:
         """The tokenizer's calls whose texts a model is to go on from: they are no part of a training."""
         found: set[int] = set()
@@ -146,8 +142,9 @@ class _Gatherer:
         parts = [part for argument in given.values() for part in behind(argument.value, self.by_result) if part is not run]
         roles = {part.pattern.role for part in parts}
         self.used.update(id(part) for part in (*parts, run))
-        if "collator" not in roles and "data_collator" in given and len(self._collators) == 1:
-            parts += self._collators
+        if "collator" not in roles and "data_collator" in given:
+            collators = [m for m in self.matched if m.pattern.role == "collator"]
+            parts += collators if len(collators) == 1 else []
         taken = {role for role in roles_that("own") if role in roles}
         apart = self._given_to_runs | self._only_evaluated
         others = [m for m in self._shared if m not in parts and m.pattern.role not in taken and id(m) not in apart]
