@@ -14,6 +14,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
 from growth import CASES
 
 SIZES = {
+    "cuda in one function": 60, "cuda lines": 60, "arguments of their own": 60, "calls on calls": 60,
     "chosen devices": 60, "elif, findings": 40, "trainers": 40, "loaders": 60, "try": 60, "imports": 60,
     "unused comments": 100, "comments in a block": 100, "ignore-file comments": 60, "YAML, many lines of text": 300, "shell, functions": 50, "notebook, magics": 40,
     "Makefile, conditions": 60, "Makefile, tripled variables": 240, "Makefile, nested conditions": 100,

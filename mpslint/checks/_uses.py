@@ -121,7 +121,7 @@ def _is_looked_up_in_vain(made: ast.AST, call: ast.AST | None, evidence: Evidenc
     if not isinstance(call, ast.Call) or called_name(call) not in LOOKS_UP or made not in call.args[1:]:
         return False
     uses = evidence.facts.uses
-    is_followed = evidence.above(call, (ast.stmt,)) in uses.reached and not any(one.node is call for one in evidence.facts.calls)
+    is_followed = evidence.above(call, (ast.stmt,)) in uses.reached and call not in evidence.calls_at
     return is_followed and call not in uses.unknown and not _reads_of(made, evidence)
 
 

@@ -36,7 +36,7 @@ from mpslint.program.walk import walk
 from mpslint.rule.guards import is_caught, is_skipped, on_every_way
 from mpslint.rule.judge import Match
 from mpslint.rule.one_process import is_of_one_process
-from mpslint.settings.evidence import Evidence
+from mpslint.settings.evidence import Evidence, once
 from mpslint.settings.short import as_on
 from mpslint.settings.spelling import WrittenSetting, quote_of
 from mpslint.tensors.traits import is_module
@@ -254,7 +254,8 @@ def rewrite(match: Match, evidence: Evidence) -> WrittenSetting | None:
 
     Where several places of a program say CUDA, the choice is made once and has a name.
     """
-    if match.values.get("left") or _is_of_storage(match.node, evidence):
+    taker = evidence.above(match.node, (ast.Lambda, ast.FunctionDef)) if match.node is not None else None
+    if match.values.get("left") or taker in _called_with_storages(evidence):
         return None  # an option means CUDA, and what else it turns on isn't known; or the run goes on without it
     text = evidence.document.text[match.span.start : match.span.end]
     parent = evidence.parents.get(match.node) if match.node is not None else None
@@ -287,11 +288,11 @@ def rewrite(match: Match, evidence: Evidence) -> WrittenSetting | None:
     return WrittenSetting((Edit(match.span, new),), shown)
 
 
-def _is_of_storage(node: ast.AST | None, evidence: Evidence) -> bool:
-    """Return whether a place is in a function that a load calls with each storage: one has `.cuda()`, but no `.to("mps")`."""
+@once
+def _called_with_storages(evidence: Evidence) -> frozenset[ast.AST]:
+    """Return the functions that a load calls with each storage: one has `.cuda()`, but no `.to("mps")`."""
     loads = (one.call for one in evidence.file_plans.matched if one.pattern.role == "load")
-    takers = {one.node for call in loads for one in call.given if isinstance(one, Function)}
-    return node is not None and evidence.above(node, (ast.Lambda, ast.FunctionDef)) in takers
+    return frozenset(one.node for call in loads for one in call.given if isinstance(one, Function))
 
 
 def _moved_before(match: Match, new: str, evidence: Evidence) -> Span | None:

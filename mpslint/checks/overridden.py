@@ -31,8 +31,9 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
     seen: set[ast.AST] = set()
     values = [value for frame in evidence.facts.frames for value in frame.slots.values()]
     for cls in (value for value in values if isinstance(value, Class)) if rows else ():
-        made = _trained_with(cls, evidence) if table.get("made") else None
-        if set(table["classes"]).isdisjoint(cls.outside_bases()) or (table.get("made") and made is None):
+        is_of = not set(table["classes"]).isdisjoint(cls.outside_bases())
+        made = _trained_with(cls, evidence) if is_of and table.get("made") else None
+        if not is_of or (table.get("made") and made is None):
             continue
         for row in () if any(is_replaced(name, cls) for name in table.get("loops", ())) else rows:
             method = cls.lookup(row["method"])

@@ -48,7 +48,7 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
         node = min(padding, key=lambda call: call.lineno)
         place = next((keyword for keyword in node.keywords if keyword.arg == "padding"), node.func)
         is_written = isinstance(place, ast.keyword) and isinstance(place.value, ast.Constant)
-        fact = next((call for call in evidence.facts.calls if call.node is node and is_written), None)
+        fact = next(iter(evidence.calls_at.get(node, ()) if is_written else ()), None)
         shown = function.name if owner is None or owner.cls is None else owner.cls.node.name
         multiple = str(SECOND if RAW_SOUND in ast.unparse(function.node) else TOKENS)
         values: dict[str, str] = {"written": ast.unparse(node.func), "function": shown, "multiple": multiple}
@@ -68,7 +68,7 @@ def _collate_functions(evidence: Evidence) -> Iterator[Collating]:
         given = {**dict(zip(matched.pattern.table.positional, matched.call.arguments, strict=False)), **matched.call.keywords}
         argument, data = given.get(name), given.get("dataset") or given.get("train_dataset")
         dataset = data.value if data is not None else Unknown()
-        plan = next((plan for plan in evidence.plans if any(matched.call in calls for calls in plan.calls.values())), None)
+        plan = evidence.plan_with.get(id(matched.call))
         for value in alternatives_of(argument.value) if argument is not None else ():
             function = _function_of(value)
             if function is not None:

@@ -29,6 +29,8 @@ ALL = "*"
 OTHERS = HARMLESS_HANDLERS | {"builtins.StopIteration"}
 """What doesn't catch the AttributeError of a method that isn't there; StopIteration is what the end of an iterator raises."""
 
+DEEPEST = 10
+"""Parts of the name of a module that are looked up: a chain of calls has as many as it is long."""
 Gone = Mapping[str, tuple[str, Mapping[str, Any]]]
 """Removed names, each with its package and its row in the table of removed names."""
 
@@ -84,7 +86,7 @@ def _known(name: str, gone: Gone) -> str | None:
     """Return the removed name that a qualified name is, or whose module it was in; None where it is none."""
     if name in gone:
         return name
-    parts = name.split(".")
+    parts = name.split(".")[:DEEPEST]
     modules = (".".join([*parts[:count], ALL]) for count in range(len(parts), 1, -1))
     return next((module for module in modules if module in gone), None)
 

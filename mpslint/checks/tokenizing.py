@@ -12,7 +12,7 @@ from typing import Any
 
 from mpslint.facts.values import Call, FunctionNode, Known
 from mpslint.program.walk import called_name, walk
-from mpslint.rule.judge import Match, plan_with
+from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.roles import roles_that
 from mpslint.settings.sliced import mapped_function
@@ -35,7 +35,14 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
         if outer is not None and is_meant and _is_asked(call, options):
             written = ast.unparse(call.node.func)
             yield Match(
-                evidence.span_of(call.node), {"written": written}, None, call, plan_with(outer, evidence), outer.context, (), call.node
+                evidence.span_of(call.node),
+                {"written": written},
+                None,
+                call,
+                evidence.plan_with.get(id(outer), next(iter(evidence.plans), None)),
+                outer.context,
+                (),
+                call.node,
             )
 
 

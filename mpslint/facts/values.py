@@ -284,6 +284,7 @@ class Class:
     """The functions through which annotations send what some of the fields are given."""
     _above: tuple[Value, ...] | None = None
     _lineage: tuple[Class, ...] = ()
+    _outside: tuple[str, ...] | None = None
     born: int = field(default_factory=count_made)
     """When it was made, by a count of all."""
 
@@ -307,7 +308,9 @@ class Class:
 
     def outside_bases(self) -> tuple[str, ...]:
         """The qualified names of the classes of other modules that it derives from, nearest first."""
-        return tuple(base.name for base in self.bases_above() if isinstance(base, Symbol))
+        if self._outside is None:
+            self._outside = tuple(base.name for base in self.bases_above() if isinstance(base, Symbol))
+        return self._outside
 
     def all_fields(self) -> tuple[str, ...]:
         """The fields if it is a dataclass, those of its bases in the file first."""

@@ -18,7 +18,6 @@ from mpslint.source.document import Kind
 MODULES = ("sys", "torch")
 """The modules that fixes ask about the machine."""
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
-_NAMED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 """What binds its own name in the scope around it."""
 
 
@@ -75,9 +74,7 @@ def _bindings(evidence: Evidence, name: str, module: str) -> Sequence[tuple[Span
     """
     found: list[tuple[Span, ast.AST | None, bool]] = []
     for node, is_module in _found_bindings(name, evidence, module):
-        scope = evidence.parents.get(node) if isinstance(node, _NAMED) else node
-        while scope is not None and not isinstance(scope, _SCOPES):
-            scope = evidence.parents.get(scope)
+        scope = evidence.above(node, _SCOPES)
         if scope is not None or not is_module:
             found.append((evidence.span_of(node), scope, is_module))
     return found
@@ -101,9 +98,7 @@ def _stands_in_for_import(node: ast.AST, evidence: Evidence) -> bool:
     above = evidence.parents.get(node)
     if isinstance(above, (ast.Assign, ast.AnnAssign)) and isinstance(above.value, ast.Constant) and above.value.value is None:
         return True
-    while above is not None and not isinstance(above, (ast.ExceptHandler, *_SCOPES)):
-        above = evidence.parents.get(above)
-    return isinstance(above, ast.ExceptHandler)
+    return isinstance(evidence.above(node, (ast.ExceptHandler, *_SCOPES)), ast.ExceptHandler)
 
 
 @once

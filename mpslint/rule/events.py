@@ -10,9 +10,10 @@ from mpslint.core.finding import Related, Span
 from mpslint.core.record import record
 from mpslint.facts.events import Certainty, Operand, TensorEvent
 from mpslint.facts.values import UNKNOWN, Call, Instance, origin_of
+from mpslint.program.walk import walk
 from mpslint.rule.memory import arithmetic, beyond_memory
 from mpslint.rule.rule import Condition
-from mpslint.settings.evidence import Evidence
+from mpslint.settings.evidence import Evidence, once
 from mpslint.tensors.kinds import load_kinds
 from mpslint.tensors.memory import dtype_in
 from mpslint.tensors.traits import GRAPH, PLACE, is_array, is_module, is_tensor, is_true, joined_trait
@@ -59,9 +60,7 @@ def _followed(event: TensorEvent, evidence: Evidence) -> Followed | None:
     if event.kind == "absent":  # a text that is put together, maybe of a number that was given a name
         is_made = isinstance(origin, (ast.BinOp, ast.JoinedStr, ast.Call))
         wholes = (origin, evidence.parents.get(origin), evidence.above(origin, FUNCTIONS) if is_made else None)
-        numbers = {id(call.node) for call in evidence.facts.calls if call.method in kinds.place_numbers}
-        inner = (one for whole in wholes if whole is not None for one in ast.walk(whole) if id(one) in numbers)
-        number: Any = next(inner, None)
+        number: Any = next((one for whole in wholes if whole is not None and (one := _number_in(evidence, whole)) is not None), None)
         return Followed(number.func.value, origin, origin) if number is not None else None
     for choice in evidence.facts.choices:
         package, _, asked = choice.source.rpartition(".")
@@ -72,6 +71,13 @@ def _followed(event: TensorEvent, evidence: Evidence) -> Followed | None:
             if tensor is not None and any(one is origin for one in origins):
                 return Followed(tensor, choice.node, choice.node if isinstance(choice.node, ast.IfExp) else choice.node.test)
     return None
+
+
+@once
+def _number_in(evidence: Evidence, whole: ast.AST) -> ast.AST | None:
+    """Return the first call in a node that asks for the number of a tensor's device."""
+    numbers = {call.node for name in load_kinds().place_numbers for call in evidence.calls_of_method.get(name, ())}
+    return next((one for one in walk(whole) if one in numbers), None) if numbers else None
 
 
 def _is_asked(event: TensorEvent, options: Mapping[str, Any]) -> bool:
@@ -124,7 +130,7 @@ def _cast_of(event: TensorEvent, evidence: Evidence) -> ast.AST | None:
     cast = event.operands[-1].origin
     if not isinstance(cast, ast.Call) or not isinstance(cast.func, ast.Attribute) or cast is event.node:
         return None
-    casts = (call.result for call in evidence.calls_of_method.get(cast.func.attr, ()) if call.node is cast)
+    casts = (call.result for call in evidence.calls_at.get(cast, ()) if call.method == cast.func.attr)
     return cast if any(one is not None and (is_tensor(one) or is_array(one) or is_module(one)) for one in casts) else None
 
 
@@ -147,4 +153,4 @@ def operation(event: TensorEvent) -> str:
 
 def call_of(event: TensorEvent, evidence: Evidence) -> Call | None:
     """Return the call that made what is changed, else that in which an event happens; None for an operator."""
-    return maker_of(event) or next((call for call in evidence.facts.calls if call.node is event.node), None)
+    return maker_of(event) or next(iter(evidence.calls_at.get(event.node, ())), None)

@@ -25,7 +25,7 @@ from mpslint.rule.rule import Condition, Rule
 from mpslint.rule.trained import is_trained_as
 from mpslint.rule.ways import is_reached, makes_another
 from mpslint.settings.arguments import exists
-from mpslint.settings.evidence import Evidence
+from mpslint.settings.evidence import Evidence, once
 from mpslint.settings.plan import TrainingPlan
 from mpslint.settings.setting import Setting
 from mpslint.source.files import is_beside
@@ -200,7 +200,8 @@ def calls(condition: Condition, evidence: Evidence) -> Iterator[Match]:
             continue
         name, shown = call.name or call.method, ast.unparse(call.node.func)
         values = {"value": name, "written": shown, "spelling": shown}
-        yield Match(span, values, None, call, plan_with(call, evidence), call.context, (), call.node)
+        plan = evidence.plan_with.get(id(call), next(iter(evidence.plans), None))
+        yield Match(span, values, None, call, plan, call.context, (), call.node)
 
 
 def _is_in_each_step(context: Context, evidence: Evidence) -> bool:
@@ -234,12 +235,6 @@ def _named_calls(condition: Condition, evidence: Evidence) -> Iterator[Call]:
             names = [name for name in evidence.calls_of_name if fits_any(name, condition.names)]
         found = [call for name in names for call in evidence.calls_of_name[name]]
     yield from sorted({id(call): call for call in found}.values(), key=lambda call: evidence.call_order[id(call)])
-
-
-def plan_with(call: Call, evidence: Evidence) -> TrainingPlan | None:
-    """Return the first plan that has a call, else the first of all."""
-    own = (plan for plan in evidence.plans if any(call is other for calls in plan.calls.values() for other in calls))
-    return next(own, next(iter(evidence.plans), None))
 
 
 def _environment(condition: Condition, evidence: Evidence) -> Iterator[Match]:
@@ -316,11 +311,12 @@ def _holds(condition: Condition, match: Match, evidence: Evidence) -> bool:
     """Return whether a condition other than the first holds for the run that a place belongs to."""
     subject = condition.subject
     if subject == "setting" and (condition.options.get("elsewhere") or condition.options.get("in_run")):
+        key: Any = "said", id(condition)
+        if key not in evidence.memo:
+            said = (setting for one in evidence.file_plans.matched for setting in one.settings if setting.name in condition.names)
+            evidence.memo[key] = [one for one in said if setting_holds(one, condition)]
         in_run = condition.options.get("in_run")  # where it is reached for sure
-        matched = ((evidence.whole or evidence) if in_run else evidence).file_plans.matched
-        said = (setting for one in matched for setting in one.settings if setting.name in condition.names)
-        counts = (one for one in said if (one.context and is_certain(one.context) if in_run else one.node is not match.node))
-        return any(setting_holds(one, condition) for one in counts)
+        return any(one.context and is_certain(one.context) if in_run else one.node is not match.node for one in evidence.memo[key])
     if subject == "setting":
         return any(_holds_for(name, condition, match) for name in condition.names) or _calls_instead(condition, match, evidence)
     if subject in ("product", "ratio"):
@@ -349,8 +345,7 @@ def _holds(condition: Condition, match: Match, evidence: Evidence) -> bool:
         is_sure = match.context is None or (match.context.called and not match.context.guards)  # a default is no answer
         return is_sure is (condition.names[0].lower() == "true")
     if subject == "uses":
-        names = ((evidence.whole or evidence) if condition.options.get("in_run") else evidence.around(match.span)).names_used
-        return any(name in names or fnmatch.filter(names, name) for name in condition.names)
+        return _uses((evidence.whole or evidence) if condition.options.get("in_run") else evidence.around(match.span), condition.names)
     if subject == "method" and condition.options.get("receiver"):
         made = match.call.receiver.call if match.call is not None and isinstance(match.call.receiver, Instance) else None
         return made is not None and made.method in condition.names
@@ -368,6 +363,12 @@ def _holds(condition: Condition, match: Match, evidence: Evidence) -> bool:
         starts = (one.span.start for one in _candidates(condition, evidence))
         evidence.memo[key] = max(starts, default=-1) if is_later else next(starts, -1)
     return bool(evidence.memo[key] >= (match.span.end if is_later else 0))
+
+
+@once
+def _uses(evidence: Evidence, patterns: Sequence[str]) -> bool:
+    """Return whether one of the names that a program uses fits a pattern."""
+    return any(name in evidence.names_used or fnmatch.filter(evidence.names_used, name) for name in patterns)
 
 
 def _calls_instead(condition: Condition, match: Match, evidence: Evidence) -> bool:

@@ -158,6 +158,16 @@ class Evidence:
         return grouped((call.method, call) for call in self.facts.calls if call.method)
 
     @functools.cached_property
+    def calls_at(self) -> dict[ast.AST, list[Call]]:
+        """The calls by the expression that makes them."""
+        return grouped((call.node, call) for call in self.facts.calls)
+
+    @functools.cached_property
+    def plan_with(self) -> dict[int, TrainingPlan]:
+        """The first training run that each call is part of, by its id."""
+        return {id(call): plan for plan in reversed(self.plans) for calls in plan.calls.values() for call in calls}
+
+    @functools.cached_property
     def settings_of_call(self) -> dict[int, list[Setting]]:
         """What each call says about the training runs, by its id."""
         settings = (setting for plan in self.plans for said in plan.settings.values() for setting in said)

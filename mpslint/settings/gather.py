@@ -142,9 +142,9 @@ class _Gatherer:
         parts = [part for argument in given.values() for part in behind(argument.value, self.by_result) if part is not run]
         roles = {part.pattern.role for part in parts}
         self.used.update(id(part) for part in (*parts, run))
-        collators = [m for m in self.matched if m.pattern.role == "collator"]
-        if "collator" not in roles and "data_collator" in given and len(collators) == 1:
-            parts += collators
+        if "collator" not in roles and "data_collator" in given:
+            collators = [m for m in self.matched if m.pattern.role == "collator"]
+            parts += collators if len(collators) == 1 else []
         taken = {role for role in roles_that("own") if role in roles}
         apart = self._given_to_runs | self._only_evaluated
         others = [m for m in self._shared if m not in parts and m.pattern.role not in taken and id(m) not in apart]
@@ -188,7 +188,7 @@ def only_evaluates(trainer: Matched, facts: Facts) -> bool:
     kind = load_roles()[trainer.pattern.role]
     called = facts.methods_called()
     evaluates = not called.get(id(trainer.call.result), set()).isdisjoint(kind.evaluating)
-    return evaluates and set().union(*called.values()).isdisjoint(kind.training)
+    return evaluates and all(one.isdisjoint(kind.training) for one in called.values())
 
 
 def _is_undecided(name: str, parts: Sequence[Matched]) -> bool:

@@ -5,6 +5,7 @@ from stubs.host import (
     another,
     at,
     items,
+    listed,
     name_of,
     others,
     overridable,
@@ -97,11 +98,12 @@ def add(
     while key in parser.options and not [flag for flag in flags if flag in parser.options[key].flags]:
         key += " "
     before = parser.options.get(name)
-    option.is_left_none = default is MISSING and way not in STORED and not is_always_given and name not in parser.defaults
+    is_missing = default is MISSING or (not dashed and plain(default) is None)
+    option.is_left_none = is_missing and way not in STORED and not is_always_given and name not in parser.defaults
     if key == name:
         if is_always_given or (dashed and required):
             parser.defaults[name] = unknown
-        elif default is not MISSING:
+        elif not is_missing:
             parser.defaults[name] = overridable(as_default(option, default))
         elif way in STORED:
             parser.defaults[name] = overridable(at(not STORED[way]))
@@ -124,7 +126,7 @@ def parsed(parser, args, namespace):
     if is_all:
         for name, option in parser.options.items():
             if option.is_left_none and name not in held and name[-1] != " ":
-                found[name] = at(None)
+                found[name] = listed([], at(None)) if not option.flags and option.count == "*" else at(None)
         found = {name: settled(value) for name, value in found.items()}
     if words is not None:
         found.update(parse(words, parser.options, found))

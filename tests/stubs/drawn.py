@@ -24,7 +24,9 @@ def argparse_program(seed: int) -> str:
         lines.append(line)
         flags.append(long)
     if draw.random() < 0.3:
-        lines.append(f"parser.add_argument('path', nargs={draw.choice(('None', repr('?'), repr('*'), '2'))}, default='here')")
+        lines.append(
+            f"parser.add_argument('path', nargs={draw.choice(('None', repr('?'), repr('*'), '2'))}{draw.choice((', default=' + repr('here'), ', default=None', ''))})"
+        )
     if draw.random() < 0.2:
         lines.append(f"parser.set_defaults({draw.choice(NAMES).replace('-', '_')}={_constant(draw)})")
     words = _words(draw, flags)
