@@ -49,7 +49,7 @@ from mpslint.program.machine import COMMAND_WORDS, Walker
 from mpslint.program.outside import call_outside, follow_callbacks
 from mpslint.program.platform import NO_ANSWER
 from mpslint.program.reach import Reach, extend
-from mpslint.stubs import library as stubs
+from mpslint.program.stubs import library as stubs
 from mpslint.tensors import loaders, modules
 from mpslint.tensors.meet import name_device
 from mpslint.tensors.traits import as_one, is_module_class

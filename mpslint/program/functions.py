@@ -27,8 +27,8 @@ from mpslint.facts.values import (
 from mpslint.program import config_files, effects, implicit
 from mpslint.program.exits import Departure, Exit, Raised, cut, marks
 from mpslint.program.machine import DEEPEST_CALL, Walker
+from mpslint.program.stubs import hooks as stubs
 from mpslint.program.walk import assigning
-from mpslint.stubs import hooks as stubs
 from mpslint.tensors.loaders import generated
 from mpslint.tensors.traits import is_module
 

@@ -32,9 +32,9 @@ from mpslint.program.called import record_call
 from mpslint.program.machine import Walker
 from mpslint.program.places import CONTENT, parts_of
 from mpslint.program.reach import BY_NAME, CHANGING, Reach, extend, written_by
+from mpslint.program.stubs import hooks
+from mpslint.program.stubs import library as stubs
 from mpslint.program.walk import called_name
-from mpslint.stubs import hooks
-from mpslint.stubs import library as stubs
 from mpslint.tensors import domain, libraries
 
 WRITING = {"__setattr__": "builtins.object.__setattr__", "__delattr__": "builtins.delattr"}

@@ -35,8 +35,8 @@ from mpslint.program.arguments import CallArguments
 from mpslint.program.bags import entries_of
 from mpslint.program.exits import Raised
 from mpslint.program.machine import Walker
+from mpslint.program.stubs.language import UNKNOWN, StubObject
 from mpslint.program.texts import as_kind, as_written
-from mpslint.stubs.language import UNKNOWN, StubObject
 
 STATE = ("stub", "")
 """The slot of an object of the program that holds what a stub keeps of it."""
@@ -63,7 +63,7 @@ class HostFunction:
 
 
 @record(frozen=True)
-class Table:
+class ValueTable:
     """A dict of the program's values, by name: what a path writes that isn't taken is undone."""
 
     m: Walker
@@ -85,7 +85,7 @@ class Table:
         """Yield the names and the values."""
         yield from [(name, Argument(entry.value, entry.node)) for name, entry in self.mapping.slots.items()]
 
-    def update(self, other: Table) -> None:
+    def update(self, other: ValueTable) -> None:
         """Take what another table has."""
         for name, value in other.items():
             self[name] = value
@@ -98,9 +98,9 @@ def plain(host: Host, given: Any) -> Any:
     return given.value.value if isinstance(given.value, Known) else UNKNOWN
 
 
-def table(host: Host) -> Table:
+def table(host: Host) -> ValueTable:
     """Return an empty table of values."""
-    return Table(host.m, Mapping({}, host.call))
+    return ValueTable(host.m, Mapping({}, host.call))
 
 
 def at(host: Host, said: Any, place: Argument | None = None) -> Argument:
@@ -254,7 +254,7 @@ def state_of(host: Host, given: Any) -> StubObject | None:
 
 def another(host: Host, state: StubObject, name: str) -> Argument:
     """Return a further object of the program behind which the same is kept."""
-    tables = {("stub", key): one.mapping for key, one in state.slots.items() if isinstance(one, Table)}
+    tables = {("stub", key): one.mapping for key, one in state.slots.items() if isinstance(one, ValueTable)}
     return Argument(Instance(name, slots={**tables, STATE: state}), host.call)  # type: ignore[dict-item]
 
 

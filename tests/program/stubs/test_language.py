@@ -9,10 +9,10 @@ import pytest
 
 from mpslint.core.knowledge import stub_files
 from mpslint.facts.values import Argument, Known
-from mpslint.stubs.evaluate import MOST_STEPS, Evaluator
-from mpslint.stubs.host import Host
-from mpslint.stubs.language import Scope, StubError
-from mpslint.stubs.library import imported, module
+from mpslint.program.stubs.evaluate import MOST_STEPS, Evaluator
+from mpslint.program.stubs.host import Host
+from mpslint.program.stubs.language import Scope, StubError
+from mpslint.program.stubs.library import imported, module
 
 PROGRAMS = {
     "loops": "found = [a for a in range(9) if a % 2 == 0] if False else []\nfor a in [1, 2, 3, 4]:\n    if a == 2:\n        continue\n    if a == 4:\n        break\n    found.append(a)\nelse:\n    found.append('else')\n",

@@ -6,8 +6,8 @@ from typing import Any
 
 from mpslint.facts.values import Argument, Function, Instance, Value
 from mpslint.program.machine import Walker
-from mpslint.stubs.host import Host
-from mpslint.stubs.library import module, run
+from mpslint.program.stubs.host import Host
+from mpslint.program.stubs.library import module, run
 
 OPTION = ".option"
 """How the names of decorators end that give a parameter an option."""

@@ -12,9 +12,9 @@ from mpslint.core.notices import notice
 from mpslint.facts.values import Argument, Instance, Items, Known, Value
 from mpslint.program.arguments import CallArguments
 from mpslint.program.machine import Walker
-from mpslint.stubs import classes, configurations, host
-from mpslint.stubs.evaluate import Evaluator
-from mpslint.stubs.language import DECLINED, UNKNOWN, Scope, StubClass, StubError, StubFunction, StubObject, bound
+from mpslint.program.stubs import classes, configurations, host
+from mpslint.program.stubs.evaluate import Evaluator
+from mpslint.program.stubs.language import DECLINED, UNKNOWN, Scope, StubClass, StubError, StubFunction, StubObject, bound
 
 PACKAGE = "stubs."
 NOTHING = CallArguments((), {}, False)

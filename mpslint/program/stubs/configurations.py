@@ -20,7 +20,7 @@ from mpslint.facts.values import (
 from mpslint.program.arguments import CallArguments
 from mpslint.program.bags import entries_of
 from mpslint.program.config_files import OBJECT, as_object, said_by
-from mpslint.stubs.host import Host, functions_of
+from mpslint.program.stubs.host import Host, functions_of
 
 
 def entries(host: Host, given: Any) -> dict[str, Argument] | None:

@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.stubs import drawn
-from tests.stubs.agreement import differences
+from tests.program.stubs import drawn
+from tests.program.stubs.agreement import differences
 
 PROGRAMS = 150
 DRAWN: dict[str, Callable[[int], str]] = {

@@ -28,8 +28,8 @@ from mpslint.program.arguments import CallArguments
 from mpslint.program.bags import entries_of as entries_in
 from mpslint.program.called import record_call
 from mpslint.program.config_files import path_of
-from mpslint.stubs.host import Host, functions_of, unknown
-from mpslint.stubs.language import StubObject
+from mpslint.program.stubs.host import Host, functions_of, unknown
+from mpslint.program.stubs.language import StubObject
 
 MOST_NESTED = 6
 """Configurations within one another that are marked as defaults."""

@@ -11,9 +11,9 @@ from typing import Any
 
 from mpslint.core.record import record
 from mpslint.facts.values import Argument
-from mpslint.stubs.host import Host, HostFunction, plain
-from mpslint.stubs.language import Return, Scope, StubClass, StubError, StubFunction, StubObject, bound
-from mpslint.stubs.syntax import EXPRESSIONS, STATEMENTS, unsupported
+from mpslint.program.stubs.host import Host, HostFunction, plain
+from mpslint.program.stubs.language import Return, Scope, StubClass, StubError, StubFunction, StubObject, bound
+from mpslint.program.stubs.syntax import EXPRESSIONS, STATEMENTS, unsupported
 
 MOST_STEPS = 200_000
 """Expressions and statements that one call of a library takes."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable, Sequence
 from dataclasses import field
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from mpslint.core.record import record
 from mpslint.facts.values import Instance
@@ -93,3 +94,26 @@ class Continue(Left):
 class Return(Left):
     def __init__(self, value: Any) -> None:
         self.value = value
+
+
+class Carrier(Protocol):
+    """What carries out a stub, for the parts of its language."""
+
+    @property
+    def import_name(self) -> Callable[[str, str], Any]:
+        """What gives a stub a name of another module."""
+
+    def call(self, callee: Any, given: Sequence[Any], named: dict[str, Any]) -> Any:
+        """Return what calling something gives."""
+
+    def execute(self, body: Sequence[ast.stmt], scope: Scope) -> None:
+        """Carry out statements."""
+
+    def value(self, node: ast.expr, scope: Scope) -> Any:
+        """Return what an expression is."""
+
+    def truth(self, node: ast.expr, scope: Scope) -> bool:
+        """Return whether an expression counts as true."""
+
+    def is_true(self, value: Any, node: ast.expr, scope: Scope) -> bool:
+        """Return whether what an expression is counts as true."""
