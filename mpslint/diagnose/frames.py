@@ -31,8 +31,7 @@ _WRITTEN = re.compile(r"(?:, in [^\n]{1,200})?\r?\n {2,12}(?!File )([^\n]{1,400}
 _FUNCTION = re.compile(r"(?:,? in |: in )(?:[\w<>]{1,100}\.){0,20}<?(\w+)")
 """The function of a frame, the last part of a qualified name (`Trainer.fit`, `move_data_to_device.<locals>.batch_to`)."""
 _LIBRARY = re.compile(
-    r"(?:site|dist)-packages[\\/]|[\\/]lib(?:64)?[\\/]python\d|Python\.framework|^<(?!ipython)|[\\/]bin[\\/][^\\/.]+$",
-    re.IGNORECASE,
+    r"(?:site|dist)-packages[\\/]|[\\/]lib(?:64)?[\\/]python\d|Python\.framework|^<(?!ipython)|[\\/]bin[\\/][^\\/.]+$", re.IGNORECASE
 )
 
 

@@ -19,18 +19,7 @@ from mpslint.facts.values import (
     alternatives_of,
     is_weak,
 )
-from mpslint.program import (
-    bags,
-    commandline,
-    commands,
-    config_files,
-    effects,
-    environment,
-    executed,
-    implicit,
-    self_parsed,
-    tracked,
-)
+from mpslint.program import bags, commandline, commands, config_files, effects, environment, executed, implicit, self_parsed, tracked
 from mpslint.program.arguments import CallArguments
 from mpslint.program.called import record_call
 from mpslint.program.machine import Walker
