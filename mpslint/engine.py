@@ -77,14 +77,7 @@ def check(
         raise
 
 
-def _check(
-    document: Document,
-    target: Target,
-    rules: tuple[Rule, ...],
-    is_asked: bool,
-    is_reached: bool,
-    looks_ahead: bool,
-) -> Checked:
+def _check(document: Document, target: Target, rules: tuple[Rule, ...], is_asked: bool, is_reached: bool, looks_ahead: bool) -> Checked:
     suite = suite_of(document)
     is_left = suite is not None and not suite.is_judged
     if is_left or not names_framework(document.text.encode("utf-8", "surrogatepass"), rules):

@@ -10,23 +10,9 @@ from mpslint.core.inert import json_text
 
 
 @click.command(name="doctor", short_help="Examine this machine for running on MPS.")
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="Format of the report.",
-)
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Format of the report.")
 @click.option("--no-torch", is_flag=True, help="Don't import torch (in a child process) to query MPS.")
-@click.option(
-    "--timeout",
-    type=click.FloatRange(min=0.1),
-    default=60.0,
-    show_default=True,
-    metavar="SECONDS",
-    help="Time limit for torch.",
-)
+@click.option("--timeout", type=click.FloatRange(min=0.1), default=60.0, show_default=True, metavar="SECONDS", help="Time limit for torch.")
 @click.option(
     "--calibrate", is_flag=True, help="Measure how fast this machine runs operators (about 20 s), and keep it for plan --estimate."
 )

@@ -17,7 +17,7 @@ _GAP = 3_000
 
 _START = re.compile(r"Traceback \(most recent call last\)|Stack \(most recent call last\)")
 _FRAME = re.compile(
-    r'File "(?P<file>[^"\n]{1,400})", line (?P<line>\d{1,7})'  # Python
+    r'(?:File "|^)(?P<file>[^"\n]{1,400})", line (?P<line>\d{1,7})'  # Python, also pasted without its first words
     r"|Cell In ?\[(?P<cell>\d{1,6})\], line (?P<cell_line>\d{1,6})"  # IPython 8.5 and later
     r"|Input In \[(?P<input>\d{1,6})\], in <cell line: (?P<input_line>\d{1,6})>"  # IPython 8.0 to 8.4
     r"|<ipython-input-(?P<old>\d{1,6})-\w{1,40}> in |ipykernel_\d{1,9}/\d{1,12}\.py in "  # IPython 7
@@ -28,10 +28,10 @@ _FRAME = re.compile(
 )
 _WRITTEN = re.compile(r"(?:, in [^\n]{1,200})?\r?\n {2,12}(?!File )([^\n]{1,400})")
 """The line of code below a frame of Python's own traceback."""
-_FUNCTION = re.compile(r"(?:,? in |: in )<?(\w+)")
+_FUNCTION = re.compile(r"(?:,? in |: in )(?:[\w<>]{1,100}\.){0,20}<?(\w+)")
+"""The function of a frame, the last part of a qualified name (`Trainer.fit`, `move_data_to_device.<locals>.batch_to`)."""
 _LIBRARY = re.compile(
-    r"(?:site|dist)-packages[\\/]|[\\/]lib(?:64)?[\\/]python\d|Python\.framework|^<(?!ipython)|[\\/]bin[\\/][^\\/.]+$",
-    re.IGNORECASE,
+    r"(?:site|dist)-packages[\\/]|[\\/]lib(?:64)?[\\/]python\d|Python\.framework|^<(?!ipython)|[\\/]bin[\\/][^\\/.]+$", re.IGNORECASE
 )
 
 

@@ -80,10 +80,7 @@ def _by_form(known: dict[str, Any]) -> tuple[Scrubber, ...]:
         (re.compile(r"(?i)\b(bearer)(\s+)[\w.~+/=-]{8,}"), r"\1\2<token>"),
         (re.compile(r"(?i)\b(basic|digest|negotiate)(\s+)(?=[^\s\"']*[\d=+/])[\w.~+/=-]{8,}"), r"\1\2<token>"),
         (re.compile(r"(?i)^(.*\b(?:set-)?cookie\"?\s*[:=]\s*).*$", re.MULTILINE), r"\1<cookie>"),
-        (
-            re.compile(r"(?i)(\b(?:curl|wget)\b[^\n]{0,300}?\s(?:-u|--user|--proxy-user)[ =]?)(?:\"[^\"\n]*\"|'[^'\n]*'|\S+)"),
-            r"\1<user>",
-        ),
+        (re.compile(r"(?i)(\b(?:curl|wget)\b[^\n]{0,300}?\s(?:-u|--user|--proxy-user)[ =]?)(?:\"[^\"\n]*\"|'[^'\n]*'|\S+)"), r"\1<user>"),
         (
             re.compile(
                 r"(?i)(\b(?:machine\s+\S+|default)(?=\s+(?:login|password|account)\s))(?:\s+(?:login|password|account)\s+(?!<)\S+)+"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mpslint.core.record import record
-from mpslint.facts.values import Argument, Value
+from mpslint.facts.values import UNKNOWN, Argument, Value
 
 
 @record(frozen=True, slots=True)
@@ -15,6 +15,8 @@ class CallArguments:
     is_open: bool
     unpacked: tuple[Value, ...] = ()
     """Objects whose entries are not known, given by `**`."""
+    rest: Value = UNKNOWN
+    """What `*` unpacks into arguments of which it isn't known how many they are; Unknown where several do."""
 
     @property
     def given(self) -> list[Value]:

@@ -34,7 +34,7 @@ from mpslint.program.exits import Raised, is_certain, may_raise
 from mpslint.program.lists import iterated
 from mpslint.program.machine import COMMAND_WORDS, PATCHED, Walker
 from mpslint.program.operators import combine, note_division, own_operator
-from mpslint.program.places import CONTENT
+from mpslint.program.places import CONTENT, ORDERED
 from mpslint.program.walk import walk
 from mpslint.tensors import modules, operations
 
@@ -255,7 +255,7 @@ def _write_item(
             may_raise(m)
             m.store.lose(value)
             dicts.forget_entries(m, receiver)
-    elif isinstance(receiver, Items) and receiver.kind == "list":
+    elif isinstance(receiver, Items) and receiver.kind in ORDERED:
         lists.set_items(m, receiver, index, target, value)
     elif isinstance(receiver, Symbol) and receiver.name == COMMAND_WORDS:
         lists.set_words(m, target, index, value)
@@ -332,7 +332,7 @@ def _in_place(m: Walker, old: Value, op: ast.operator, new: Value) -> Value | No
                 made.append(_in_place(m, one, op, new) or combine(one, op, new, ast.Pass()))
         may_raise(m)
         return join_all(made)
-    if isinstance(old, Items) and old.kind == "list" and isinstance(op, ast.Add):
+    if isinstance(old, Items) and old.kind in ORDERED and isinstance(op, ast.Add):
         lists.extend(m, old, new)
         return old
     if isinstance(old, Items) and old.kind != "tuple":

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import builtins
 from functools import partial
 
 from mpslint.core.record import record
@@ -36,7 +35,7 @@ from mpslint.program.exits import Raised, may_raise
 from mpslint.program.functions import call_function, keeps_results
 from mpslint.program.machine import COMMAND_WORDS, Walker
 from mpslint.program.operators import is_hashable
-from mpslint.program.places import entries_of
+from mpslint.program.places import TYPES, entries_of
 from mpslint.tensors import loaders, methods
 from mpslint.tensors.traits import PARTS, PLACE, part_of
 
@@ -91,11 +90,10 @@ def get_attribute(m: Walker, base: Value, name: str, node: ast.expr | None) -> V
                 may_raise(m)
                 return UNKNOWN
             raise Raised("AttributeError")
-        if not hasattr(
-            base.value if isinstance(base, Known) else {} if isinstance(base, Mapping) else getattr(builtins, base.kind, list), name
-        ):
+        if not hasattr(base.value if isinstance(base, Known) else {} if isinstance(base, Mapping) else TYPES.get(base.kind, list), name):
             may_raise(m)  # a text may stand for a path
-        return Bound(base, name)
+        is_method = not isinstance(base, Items) or callable(getattr(TYPES.get(base.kind, list), name, callable))
+        return Bound(base, name) if is_method else UNKNOWN
     if isinstance(base, OneOf):
         return m.one_of([partial(get_attribute, m, one, name, node) for one in base.values])
     if isinstance(base, (Function, Bound)) and name == "__call__":

@@ -40,6 +40,7 @@ from mpslint.program.executed import evaluate_text, execute_file, names_of
 from mpslint.program.exits import Raised, may_raise
 from mpslint.program.machine import Walker
 from mpslint.program.operators import NOT_PLAIN, is_one_index, is_short, is_wide, or_unknown, plain_of
+from mpslint.program.places import BOUNDED, MUTABLE, TYPES
 from mpslint.tensors import loaders
 from mpslint.tensors.kinds import load_kinds
 from mpslint.tensors.signatures import load_signatures
@@ -107,7 +108,7 @@ def call_builtin(m: Walker, name: str, arguments: CallArguments, node: ast.Call)
     if name == "type" and len(values) == 1 and isinstance(values[0], Instance) and values[0].cls is not None:
         return values[0].cls
     if name == "type" and len(values) == 1 and (kind := _container_of(values[0])):
-        return Symbol(f"builtins.{kind}", node)
+        return Symbol(f"{'collections' if kind == 'deque' else 'builtins'}.{kind}", node)
     if name == "super":
         return _super(m, values)
     if name == "object.__new__" and values and isinstance(values[0], Class):
@@ -116,7 +117,8 @@ def call_builtin(m: Walker, name: str, arguments: CallArguments, node: ast.Call)
         return join(each, values[1]) if len(values) == 2 else each
     if name in ("range", "enumerate", "zip", "iter") or (name == "next" and values and isinstance(values[0], Instance)):
         made = Instance(f"builtins.{name}", owner=next((value for value in values if isinstance(value, Instance)), None))
-        loaders.of_builtin(name, values, made)
+        if not arguments.is_open:  # `zip(*rows)` gives columns of as many as there are rows
+            loaders.of_builtin(name, values, made)
         effects.hold(m, made, values)
         return made
     is_unknown = name in ("input", "next", "type", "id", "any", "all", "sum")
@@ -162,7 +164,7 @@ def _container_of(value: Value) -> str:
     if isinstance(value, Mapping) and value.owner is None:
         return "dict"
     if isinstance(value, Items):
-        return value.kind
+        return value.kind if value.kind != BOUNDED else "deque"
     return type(value.value).__name__ if isinstance(value, Known) and not value.source else ""
 
 
@@ -183,7 +185,7 @@ def _isinstance(value: Value, asked: Value, node: ast.Call) -> Value:
     if not own or own in ("iterator", "range", "slice") or None in types:
         return UNKNOWN
     is_weak = isinstance(value, Known) and value.weak
-    actual = type(value.value) if isinstance(value, Known) else getattr(builtins, own)
+    actual = type(value.value) if isinstance(value, Known) else TYPES[own]
     actual = _Other if actual is PathText else actual
     return Known(issubclass(actual, tuple(kind for kind in types if kind is not None)), node, is_weak)
 
@@ -358,9 +360,7 @@ def _getattr(m: Walker, values: list[Value], node: ast.Call) -> Value:
         return found
     if isinstance(values[0], (Known, Items, Mapping)) and not (isinstance(values[0], Known) and values[0].source):
         return (
-            found
-            if hasattr(values[0].value if isinstance(values[0], Known) else getattr(builtins, _container_of(values[0]), None), name)
-            else values[2]
+            found if hasattr(values[0].value if isinstance(values[0], Known) else TYPES.get(_container_of(values[0])), name) else values[2]
         )
     return join(found, values[2]) if isinstance(found, Known) else UNKNOWN
 
@@ -399,7 +399,7 @@ def call_method(m: Walker, bound: Bound, arguments: CallArguments, node: ast.Cal
         return Known(device, node, receiver.weak) if device and all(is_one_index(one) for one in node.args) else value
     if isinstance(receiver, Mapping):
         return dicts.call_method(m, receiver, bound.name, arguments, node)
-    if isinstance(receiver, Items) and receiver.kind in ("list", "set", "tuple"):
+    if isinstance(receiver, Items) and (receiver.kind in MUTABLE or receiver.kind == "tuple"):
         return lists.call_method(m, receiver, bound.name, arguments, node)
     return UNKNOWN
 

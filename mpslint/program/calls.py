@@ -119,6 +119,7 @@ def evaluate_arguments(m: Walker, node: ast.Call) -> CallArguments:
     keywords: dict[str, Argument] = {}
     is_open = False
     unpacked: list[Value] = []
+    rest: Value = UNKNOWN
     for argument in node.args:
         if isinstance(argument, ast.Starred):
             given = m.value(argument.value)
@@ -127,6 +128,7 @@ def evaluate_arguments(m: Walker, node: ast.Call) -> CallArguments:
             if more is None:
                 may_raise(m)
             positional += [Argument(item, argument) for item in more or ()] if not is_open else []
+            rest = given if more is None and not is_open else UNKNOWN
             is_open = is_open or more is None
         elif is_open:
             m.value(argument)  # nobody knows which parameter it is for
@@ -158,7 +160,7 @@ def evaluate_arguments(m: Walker, node: ast.Call) -> CallArguments:
             implicit.called(m, [value], implicit.GOING_THROUGH)
             is_open = True
             unpacked.append(value)
-    return CallArguments(tuple(positional), keywords, is_open, tuple(unpacked))
+    return CallArguments(tuple(positional), keywords, is_open, tuple(unpacked), rest)
 
 
 def call_value(m: Walker, callee: Value, receiver: Value | None, arguments: CallArguments, node: ast.Call) -> Value:
@@ -291,6 +293,10 @@ def _of_python(m: Walker, name: str, arguments: CallArguments, node: ast.Call) -
         added = arguments.positional[0].value
         lists.add_words(m, added if method == "extend" else Items("list", {0: added}))
         return Known(None, node)
+    if name == "collections.deque":
+        return lists.deque(m, arguments, node)
+    if name in ("random.sample", "random.choices") and isinstance(drawn := arguments.first(), Items):
+        return lists.some_of(m, "list", drawn, node)
     if name.startswith("os."):
         return environment.call_os(m, name, arguments, node)
     if name.startswith("builtins."):

@@ -6,20 +6,7 @@ import ast
 from collections.abc import Iterator, Sequence, Set
 
 from mpslint.facts.joined import is_sure_key, join_all, truth
-from mpslint.facts.values import (
-    LATER,
-    UNKNOWN,
-    DictEntry,
-    Instance,
-    Items,
-    Known,
-    Mapping,
-    OneOf,
-    Unknown,
-    Value,
-    count_made,
-    settled,
-)
+from mpslint.facts.values import LATER, UNKNOWN, DictEntry, Instance, Items, Known, Mapping, OneOf, Unknown, Value, count_made, settled
 from mpslint.program.assignments import assign, unpacked
 from mpslint.program.exits import Raised, cut, marks, raises
 from mpslint.program.lists import held_by, holds_still, viewed

@@ -7,14 +7,15 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from mpslint.facts.joined import truth
+from mpslint.facts.joined import join_all, truth
 from mpslint.facts.values import LATER, UNKNOWN, Bound, Class, Function, Items, Known, Mapping, Symbol, Value, is_weak
 from mpslint.program.arguments import CallArguments
 from mpslint.program.effects import never_sure_again
 from mpslint.program.exits import Raised, cut, marks
-from mpslint.program.lists import in_order, iterated
+from mpslint.program.lists import columns_of, elements, in_order, iterated
 from mpslint.program.machine import Walker
 from mpslint.program.operators import MOST_ITEMS, combine
+from mpslint.tensors import loaders
 
 LONGEST_RANGE = 64
 MOST_CALLS = 16
@@ -25,6 +26,8 @@ ITERATING = frozenset("list tuple set frozenset sorted reversed range enumerate 
 def call_iterating(m: Walker, name: str, arguments: CallArguments, node: ast.Call) -> Value | None:
     """Return what such a function gives; None where that is not known."""
     values = [argument.value for argument in arguments.positional]
+    if name == "zip" and arguments.is_open and not values:
+        return _columns(arguments.rest, node)
     if arguments.is_open or (arguments.keywords and name not in ("sorted", "enumerate")):
         return None
     if name == "range":
@@ -99,6 +102,12 @@ def _zipped(values: Sequence[Value], node: ast.Call) -> Value | None:
     if len(known) < len(columns):
         return None
     return _iterator([Items("tuple", dict(enumerate(row))) for row in zip(*known, strict=False)], values, node)
+
+
+def _columns(rows: Value, node: ast.Call) -> Value | None:
+    """Return what `zip(*rows)` gives of rows that have their parts in common; None where it isn't known how many these are."""
+    found = columns_of(elements(rows) if isinstance(rows, Items) else [loaders.each_of(rows) or UNKNOWN])
+    return _iterator([Items("tuple", {}, node, True, join_all(column)) for column in found], [rows], node) if found else None
 
 
 def _sum(values: Sequence[Value], start: Value, node: ast.Call) -> Value:

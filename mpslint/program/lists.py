@@ -8,18 +8,19 @@ from collections.abc import Sequence
 
 from mpslint.facts.facts import Accumulation
 from mpslint.facts.joined import join_all
-from mpslint.facts.values import UNKNOWN, Items, Known, Mapping, Unknown, Value, is_weak, settled
+from mpslint.facts.values import UNKNOWN, Items, Known, Mapping, Unknown, Value, alternatives_of, is_weak, settled
 from mpslint.program.arguments import CallArguments
 from mpslint.program.exits import Raised, may_raise
 from mpslint.program.machine import COMMAND_WORDS, Walker
 from mpslint.program.operators import MOST_ITEMS
+from mpslint.program.places import BOUNDED
 from mpslint.program.reach import CHANGING
 
 MOST_GROWN = 512
 """Items to which a list grows with each of them known: each growth copies them."""
 MOST_LETTERS = 256
 
-GROWING = frozenset({"append", "add", "insert", "extend", "appendleft"})
+GROWING = frozenset({"append", "add", "insert", "extend", "appendleft", "extendleft"})
 AT_THE_END = frozenset({"append", "add", "extend"})
 SHRINKING = frozenset({"pop", "popleft", "remove", "discard", "clear"})
 MOVING = frozenset({"sort", "reverse", "rotate", "intersection_update", "difference_update"})
@@ -30,7 +31,7 @@ def call_method(m: Walker, items: Items, name: str, arguments: CallArguments, no
     if name in GROWING and arguments.positional:
         return _grow(m, items, name, arguments, node)
     if name == "copy":
-        return Items(items.kind, dict(items.slots), node, items.open)
+        return Items(items.kind, dict(items.slots), node, items.open, items.each)
     if name in SHRINKING:
         return _shrink(m, items, name, arguments, node)
     if name in MOVING:
@@ -96,12 +97,14 @@ def _grow(m: Walker, items: Items, name: str, arguments: CallArguments, node: as
     if name in ("insert", "appendleft"):
         place = arguments.first() if name == "insert" else Known(0)
         is_number = isinstance(place, Known) and isinstance(place.value, int) and not place.weak
-        is_known = _is_known(items) and is_number and len(arguments.positional) < 3
-        if is_known and isinstance(place, Known):
+        if _is_known(items) and items.kind != BOUNDED and is_number and len(arguments.positional) < 3 and isinstance(place, Known):
             values.insert(place.value, settled(argument.value))
-        _become(m, items, values if is_known else None)
-        if not is_known:
-            m.store.lose(argument.value)
+            _become(m, items, values)
+        else:
+            _mix(m, items, Items("list", {0: settled(argument.value)}))
+        return Known(None, node)
+    if name == "extendleft":
+        _mix(m, items, argument.value)
         return Known(None, node)
     if name == "add" and _is_known(items) and isinstance(argument.value, Known):
         is_there = any(isinstance(one, Known) and one.value == argument.value.value for one in values)
@@ -117,15 +120,56 @@ def _grow(m: Walker, items: Items, name: str, arguments: CallArguments, node: as
 def extend(m: Walker, items: Items, more: Value) -> None:
     """Put items behind those of a list."""
     added = iterated(more)
+    if items.kind == BOUNDED:
+        return _mix(m, items, more)
     if items.open or added is None or len(items.slots) > MOST_GROWN or len(added) > MOST_ITEMS:
         known = [items.each or UNKNOWN] if items.open or len(items.slots) > MOST_GROWN else []
         m.store.lose_inside([more])
-        m.store.change(items, items.slots, True, join_all([*known, *_elements(more)]))
+        m.store.change(items, items.slots, True, in_common([*known, *elements(more)]))
     else:
         m.store.change(items, {**items.slots, **dict(enumerate(added, len(items.slots)))}, False)
 
 
-def _elements(more: Value) -> list[Value]:
+def _mix(m: Walker, items: Items, more: Value) -> None:
+    """Put items among those of a list, it isn't known where, or in the place of which."""
+    m.store.lose_inside([more])
+    m.store.change(items, {}, True, in_common([*elements(items), *elements(more)]))
+
+
+def deque(m: Walker, arguments: CallArguments, node: ast.Call) -> Items:
+    """Return a `collections.deque`."""
+    content, limit = arguments.get(0, "iterable") or Items("list", {}), arguments.get(1, "maxlen")
+    kind = "deque" if limit is None or (isinstance(limit, Known) and limit.value is None) else BOUNDED
+    values = iterated(content) if not arguments.is_open else None
+    is_all = values is not None and (kind != BOUNDED or not values)
+    return Items(kind, dict(enumerate(values or ())), node) if is_all else some_of(m, kind, content, node)
+
+
+def some_of(m: Walker, kind: str, source: Value, node: ast.Call) -> Items:
+    """Return a list of some of the items of another, it isn't known which."""
+    m.store.lose_inside([source])
+    return Items(kind, {}, node, True, in_common(elements(source)))
+
+
+def in_common(values: Sequence[Value]) -> Value:
+    """Return what several values have in common: tuples of one length are one tuple of what their parts are."""
+    rows = columns_of(values)
+    return Items("tuple", dict(enumerate(map(join_all, rows)))) if rows else join_all(list(values))
+
+
+def columns_of(values: Sequence[Value]) -> list[list[Value]]:
+    """Return what stands at each place of several tuples; nothing where one is something else, or of another length."""
+    rows = [
+        one.values()
+        for value in values
+        for one in alternatives_of(value)
+        if isinstance(one, Items) and one.kind == "tuple" and not one.open
+    ]
+    is_all = len(rows) == sum(len(alternatives_of(value)) for value in values) and len(set(map(len, rows))) == 1
+    return [list(column) for column in zip(*rows, strict=True)] if is_all else []
+
+
+def elements(more: Value) -> list[Value]:
     """Return what a list gains, as far as it is known; it may gain what isn't."""
     if not isinstance(more, Items):
         return [UNKNOWN]
@@ -179,8 +223,9 @@ def _shrink(m: Walker, items: Items, name: str, arguments: CallArguments, node: 
     if values is None or not (first is None or (isinstance(first, Known) and not first.weak)):
         if items.open or items.slots:
             may_raise(m)
-        m.store.change(items, {}, True)
-        return taken
+        left = in_common(elements(items)) if items.open else None
+        m.store.change(items, {}, True, left)
+        return left if left is not None and taken is UNKNOWN else taken
     if name in ("pop", "popleft"):
         place = -1 if first is None else first.value
         if not isinstance(place, int) or not -len(values) <= place < len(values):

@@ -19,14 +19,7 @@ from mpslint.facts.values import (
     alternatives_of,
     is_weak,
 )
-from mpslint.program import (
-    bags,
-    config_files,
-    effects,
-    environment,
-    executed,
-    implicit,
-)
+from mpslint.program import bags, config_files, effects, environment, executed, implicit
 from mpslint.program.arguments import CallArguments
 from mpslint.program.called import record_call
 from mpslint.program.machine import Walker

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import builtins
+from collections import deque
 from dataclasses import replace
 from typing import Any, TypeAlias
 
@@ -34,6 +36,12 @@ Content: TypeAlias = tuple[dict[Any, Any], bool, Value | None]
 MISSING = object()
 CONTENT = object()
 """The key of the content of a list or dict: its slots, and whether there may be more."""
+BOUNDED = "bounded deque"
+"""The kind of a `collections.deque` that drops items at its other end, which isn't followed."""
+TYPES: dict[str, Any] = {**vars(builtins), **dict.fromkeys(("deque", BOUNDED), deque)}
+"""The type of Python's own of each kind of list."""
+ORDERED = frozenset({"list", "deque", BOUNDED})
+MUTABLE = ORDERED | {"set"}
 
 
 def parts_of(value: Any) -> list[Part | Unknown]:
@@ -48,7 +56,7 @@ def parts_of(value: Any) -> list[Part | Unknown]:
     while waiting:
         one = waiting.pop()
         kind = one.__class__
-        if kind in _PARTS or (kind is Items and one.kind in ("list", "set")):
+        if kind in _PARTS or (kind is Items and one.kind in MUTABLE):
             found.append(one)
         elif kind in _WHOLES and id(one) not in seen:  # a tuple may hold the same one twice, and that one as well
             seen.add(id(one))

@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from mpslint.core.record import record
 from mpslint.facts.values import UNKNOWN, Bound, Class, Frame, Function, FunctionNode, Instance, Items, Mapping, Names, Unknown, Value
-from mpslint.program.places import CONTENT, Writes, parts_of
+from mpslint.program.places import CONTENT, MUTABLE, Writes, parts_of
 from mpslint.program.store import Store
 from mpslint.program.walk import walk
 
@@ -69,7 +69,7 @@ def written_by(reach: Reach, seen: Iterable[Value] | None = None) -> Writes:
         if (frame := start.having(name)) is not None:
             places[id(frame.slots), name] = (frame.slots, name, UNKNOWN)
     for one in reach.seen.values() if seen is None else seen:
-        if isinstance(one, Mapping) or (isinstance(one, Items) and one.kind in ("list", "set")):
+        if isinstance(one, Mapping) or (isinstance(one, Items) and one.kind in MUTABLE):
             if reach.changes:
                 places[id(one), CONTENT] = (one, CONTENT, None)
         elif isinstance(one, (Instance, Class)):

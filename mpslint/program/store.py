@@ -9,20 +9,7 @@ from dataclasses import field
 from typing import Any
 
 from mpslint.core.record import record
-from mpslint.facts.values import (
-    CHILD,
-    MAYBE,
-    UNKNOWN,
-    Class,
-    DictEntry,
-    Instance,
-    Items,
-    Mapping,
-    Names,
-    Part,
-    Unknown,
-    Value,
-)
+from mpslint.facts.values import CHILD, MAYBE, UNKNOWN, Class, DictEntry, Instance, Items, Mapping, Names, Part, Unknown, Value
 from mpslint.program.places import (
     CONTENT,
     MISSING,

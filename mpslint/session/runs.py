@@ -27,15 +27,7 @@ from mpslint.session.agreement import (
     with_runs,
 )
 from mpslint.session.launched import Visit, is_used_elsewhere, visited, without_strangers
-from mpslint.session.session import (
-    FileResult,
-    Options,
-    check_file,
-    configuration_around,
-    configuration_for,
-    files_of,
-    rules_for,
-)
+from mpslint.session.session import FileResult, Options, check_file, configuration_around, configuration_for, files_of, rules_for
 from mpslint.session.units import FilesTogether, document_of, graph_of, units_of
 from mpslint.session.view import shown_path
 from mpslint.source.document import Document, Kind

@@ -83,12 +83,7 @@ class Translator:
         return Setting(name, known, pattern.dialect, spelling, span, span, span, call, pattern, context=call.context, node=call.node)
 
     def _setting(
-        self,
-        call: Call,
-        pattern: CallPattern,
-        setting: str,
-        arguments: Mapping[str, Argument],
-        overrides: Mapping[Any, Value],
+        self, call: Call, pattern: CallPattern, setting: str, arguments: Mapping[str, Argument], overrides: Mapping[Any, Value]
     ) -> Setting | None:
         """Return what a call says about one setting: the first argument that decides it, else the default."""
         silent: Setting | None = None

@@ -48,11 +48,7 @@ class FoundFile:
 
 
 def find_files(
-    paths: Sequence[str],
-    exclude: Sequence[str] = (),
-    root: Path | None = None,
-    force_exclude: bool = False,
-    respect_gitignore: bool = True,
+    paths: Sequence[str], exclude: Sequence[str] = (), root: Path | None = None, force_exclude: bool = False, respect_gitignore: bool = True
 ) -> Iterator[FoundFile]:
     """Return the files to check, each once, in order.
 

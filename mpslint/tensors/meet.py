@@ -216,14 +216,14 @@ def operand(one: Met) -> Operand:
     return Operand(one.value, device_text(one.place), dtype_of(dtype), one.node, origin_of(one.place))
 
 
-def wide(m: Machine, node: ast.AST, value: Value, dtype: Value, place: Value, of: str, name: str = "") -> None:
-    """Note that a tensor of a dtype that the Mac's GPU lacks is, or may be, put there, made there or cast there."""
+def wide(m: Machine, node: ast.AST, value: Value, dtype: Value, place: Value, of: str, name: str = "") -> bool:
+    """Note that a tensor of a dtype that the Mac's GPU lacks is, or may be, put, made or cast there; return whether it surely is."""
     kinds = load_kinds()
     if m.is_silent or kinds.gpu not in devices_of(place):
-        return
+        return False
     names = frozenset(dtype_of(one) for one in alternatives_of(dtype))
     if not names & kinds.lacks and (of == "cast" or "" not in names):  # what is computed there of what isn't float64 isn't either
-        return
+        return False
     certainty = Certainty.SURE
     if names <= kinds.lacks:
         certainty = Certainty.ASSUMED if is_assumed(dtype) else certainty
@@ -238,6 +238,7 @@ def wide(m: Machine, node: ast.AST, value: Value, dtype: Value, place: Value, of
         certainty = Certainty.UNKNOWN if dtype is OF_ARRAY else Certainty.ASSUMED
     shown = Operand(value, device_text(place), dtype_of(dtype) or next(iter(names & kinds.lacks), ""), node, origin_of(dtype))
     note(m, TensorEvent("float64", node, (shown,), certainty, m.context, of, name))
+    return certainty is Certainty.SURE
 
 
 def on_cpu(

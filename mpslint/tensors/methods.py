@@ -61,7 +61,9 @@ def moved(
         m.store.write(receiver.slots, EACH, made.slots[EACH])
     if EACH not in receiver.slots:  # a batch that moves by itself uses nothing
         note_use(m, trait(made, PLACE))
-    wide(m, node, receiver, trait(made, DTYPE), trait(made, PLACE), "move" if place is not None else "cast", f"{receiver.kind}.{method}")
+    of = "move" if place is not None else "cast"
+    if wide(m, node, receiver, trait(made, DTYPE), trait(made, PLACE), of, f"{receiver.kind}.{method}"):
+        made.slots[DTYPE] = UNKNOWN  # it has raised
     return made
 
 

@@ -89,7 +89,7 @@ def binary(
     elif shape is not UNKNOWN:
         made.slots[SHAPE] = shape
         note_large(m, node, made, sides if isinstance(op, ast.MatMult) else (), PRODUCT if isinstance(op, ast.MatMult) else TOGETHER)
-    if kind == kinds.tensor and not is_test:
+    if kind == kinds.tensor and not is_test and not arrays:  # with an array NumPy computes
         wide(m, node, made, dtype, place, "cast")
     return made
 

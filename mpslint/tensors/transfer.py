@@ -19,6 +19,7 @@ from mpslint.tensors.shapes import shape_by, shape_told
 from mpslint.tensors.signatures import Signature, with_arguments
 from mpslint.tensors.state import default_dtype, default_place, is_without_graph
 from mpslint.tensors.traits import (
+    DTYPE,
     EACH,
     GRAPH,
     LAYOUT,
@@ -100,7 +101,8 @@ def apply(m: Machine, signature: Signature, given: GivenByName, node: ast.Call, 
     if shape is not UNKNOWN:
         made.slots[SHAPE] = shape
     if kind == kinds.tensor:
-        wide(m, node, made, dtype, place, "make" if signature.makes else "cast", signature.name)
+        if wide(m, node, made, dtype, place, "make" if signature.makes else "cast", signature.name):
+            made.slots[DTYPE] = UNKNOWN  # it has raised
         note_large(m, node, made, [one.value for one in given.all(signature.operands)], signature)
     if signature.each:
         result.slots[EACH] = made

@@ -30,6 +30,15 @@ def title(text: str) -> str:
         (f'File "{SITE}/lightning/pytorch/callbacks/lr_monitor.py", line 217, in <dictcomp>', "A learning rate from NumPy was sent to MPS"),
         (f'File "{SITE}/ignite/metrics/precision.py", line 84, in update', "A metric of ignite counts in float64 on MPS"),
         (f"File {SITE}/torchrl/envs/libs/gym.py:812, in GymWrapper.read_reward(self, reward)", "An environment of torchrl was put on MPS"),
+        (
+            f"File {SITE}/lightning/fabric/utilities/apply_func.py:104, in move_data_to_device.<locals>.batch_to(data)",
+            "A batch with float64 was sent to MPS",
+        ),
+        (
+            'python3.10/site-packages/ultralytics/yolo/v8/detect/train.py", line 168, in __call__',
+            "Ultralytics before 8.0.74 makes boxes of float64",
+        ),
+        (f'File "{SITE}/trl/trainer/ppo_trainer.py", line 1032, in loss', "PPOTrainer before trl 0.4.7 computes in float64"),
         (f"│ {SITE}/torchmetrics/metric.py:12 in update │", "A metric of torchmetrics sums in float64 on MPS"),
         ('File "/home/me/train.py", line 3, in <module>', "A float64 tensor was sent to MPS"),
     ],
@@ -37,6 +46,28 @@ def title(text: str) -> str:
 def test_the_frames_decide(frame: str, expected: str) -> None:
     """The same text means another thing where another library made the tensor, however its traceback is printed."""
     assert title(f"Traceback (most recent call last)\n{frame}\n    x = y\n{FLOAT64}") == expected
+
+
+def test_what_a_message_names_decides() -> None:
+    """Types of numbers that differ on MPS are no tensor on another device, a complex number is no float64, and LoftQ asks for CUDA itself."""
+    assert title("RuntimeError: Input type (MPSFloatType) and weight type (MPSHalfType) should be the same") == (
+        "Input and weights are of different number types"
+    )
+    assert title("RuntimeError: Input type (MPSFloatType) and weight type (torch.FloatTensor) should be the same") == (
+        "Input and weights are on different devices, or of different number types"
+    )
+    no_type = "TypeError: Trying to convert {} to the MPS backend but it does not have support for that dtype."
+    assert title(no_type.format("ComplexDouble")) == "A complex number met a tensor on MPS"
+    assert title(no_type.format("Float8_e4m3fn")) == "MPS has no such number type"
+    loftq = f'Traceback (most recent call last):\n  File "{SITE}/peft/utils/loftq_utils.py", line 206, in loftq_init\n    x = y\n'
+    assert title(f"{loftq}AssertionError: Torch not compiled with CUDA enabled") == "LoftQ of peft quantizes on CUDA"
+
+
+def test_numpy_of_a_graph_is_a_fault_of_torch_only_while_saving() -> None:
+    """torch.save of 1.12 fails by itself for a parameter on MPS; elsewhere the program asks for it."""
+    text = 'Traceback (most recent call last):\n  File "{}", line 9, in {}\nRuntimeError: Can\'t call numpy() on Tensor that requires grad.'
+    assert title(text.format(f"{SITE}/torch/_tensor.py", "_reduce_ex_internal")) == "torch 1.12 can't save a parameter that lies on MPS"
+    assert title(text.format("/home/me/train.py", "<module>")) == "A tensor of an autograd graph was given to NumPy"
 
 
 def test_frames_of_another_traceback_decide_nothing() -> None:

@@ -187,4 +187,11 @@ PROGRAMS = {
     "samples that are moved where they are tensors": "net = nn.Linear(4, 2).to(dev)\nfor x in [torch.zeros(3, 4), None]:\n    if torch.is_tensor(x):\n        x = x.to(dev)\n        net(x)\n",
     "what has a method is moved": "net = nn.Linear(4, 2).to(dev)\nitems = [v.to(dev) if hasattr(v, 'to') else v for v in (torch.zeros(3, 4), 2)]\nnet(items[0])\n",
     "what is a tensor or a list is moved": "net = nn.Linear(4, 2).to(dev)\nx = torch.zeros(3, 4)\nx = x.to(dev) if isinstance(x, (list, torch.Tensor)) else x\nnet(x)\n",
+    "float64 in a deque": "from collections import deque\nkept = deque(maxlen=3)\nfor i in range(int('5')):\n    kept.append(np.ones(4))\ntorch.from_numpy(kept[0]).to(dev)\n",
+    "float64 out of a deque": "from collections import deque\nkept = deque([np.ones(4)])\nkept.appendleft(np.ones(4))\ntorch.from_numpy(kept.popleft()).to(dev)\n",
+    "float32 in a deque": "from collections import deque\nkept = deque(maxlen=3)\nfor i in range(int('5')):\n    kept.append(np.ones(4, dtype=np.float32))\ntorch.from_numpy(kept[0]).to(dev)\n",
+    "float64 in columns of drawn rows": "import random\nfrom collections import deque\nrows = deque(maxlen=100)\nfor i in range(int('9')):\n    rows.append((np.ones(4), 1))\nx, y = zip(*random.sample(rows, 3))\ntorch.tensor(np.array(x), device=dev)\n",
+    "float32 in columns of drawn rows": "import random\nfrom collections import deque\nrows = deque(maxlen=100)\nfor i in range(int('9')):\n    rows.append((np.ones(4, dtype=np.float32), 1))\nx, y = zip(*random.sample(rows, 3))\ntorch.tensor(np.array(x), device=dev)\n",
+    "columns of rows of which nothing is known": "import json\nrows = json.loads('[[1, 2], [3, 4]]')\nx, y = zip(*rows)\ntorch.tensor(np.array(x), device=dev)\n",
+    "a batch that a collate function takes apart": "class Points(torch.utils.data.Dataset):\n    def __len__(self):\n        return 8\n    def __getitem__(self, i):\n        return np.ones(4), 1\ndef collate(batch):\n    x, y = zip(*batch)\n    return torch.from_numpy(np.stack(x)), torch.tensor(y)\nfor x, y in torch.utils.data.DataLoader(Points(), batch_size=4, collate_fn=collate):\n    x.to(dev)\n",
 }

@@ -68,3 +68,17 @@ def test_what_raises_is_an_event(code: str) -> None:
         assert any(line in lines_of(event) for event in sure)
     else:
         assert [ast.unparse(event.node) for event in sure] == []
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "x = torch.tensor(np.ones(3), device=dev).view(-1)\ny = x * 2\n",
+        "x = torch.tensor(np.ones(3)).to(dev).reshape(-1)\n",
+        "x = torch.randn(3, device=dev)\ny = x * np.ones(3)\n",
+    ],
+)
+def test_what_has_raised_is_noted_once(code: str) -> None:
+    """Of what comes of an operation that raises nothing is said, and an array that meets a tensor isn't cast."""
+    assert line_that_raises(HEAD + code)
+    assert len([event for event in events_of(HEAD + code) if event.certainty is Certainty.SURE]) == 1
