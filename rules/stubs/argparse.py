@@ -125,7 +125,7 @@ def parsed(parser, args, namespace):
     found.update(held)
     if is_all:
         for name, option in parser.options.items():
-            if option.is_left_none and name not in held and name[-1] != " ":
+            if option.is_left_none and name not in held and not name.endswith(" "):
                 found[name] = listed([], at(None)) if not option.flags and option.count == "*" else at(None)
         found = {name: settled(value) for name, value in found.items()}
     if words is not None:

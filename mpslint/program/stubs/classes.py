@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from mpslint.facts.values import (
+    UNKNOWN,
     Argument,
     Bound,
     Class,
@@ -199,10 +200,11 @@ def is_overridable(host: Host, given: Argument) -> bool:
     return is_weak(given.value)
 
 
-def entries_in_file(host: Host, path: Argument) -> dict[str, Argument] | None:
+def entries_in_file(host: Host, path: Any) -> dict[str, Argument] | None:
     """Return what a configuration file of the run holds, None for a path that isn't known, and any other file."""
     m = host.m
-    known = path_of(m, path.value, host.call) if host.call is not None else path.value
+    value = _value(path) or UNKNOWN
+    known = path_of(m, value, host.call) if host.call is not None else value
     if m.project is None or not isinstance(known, Known):
         return None
     found = m.project.load_config(m, str(known.value), known.weak)

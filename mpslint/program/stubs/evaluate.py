@@ -6,7 +6,8 @@ Nothing but the few statements, functions and methods that are named here can be
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from mpslint.core.record import record
@@ -20,6 +21,15 @@ MOST_STEPS = 200_000
 DEEPEST_CALL = 40
 MOST_LENGTH = 1 << 16
 """Characters of a text, items of a list."""
+
+
+@contextlib.contextmanager
+def _placed(node: ast.stmt | ast.expr, scope: Scope) -> Iterator[None]:
+    """Say of what goes wrong where in the stub that is."""
+    try:
+        yield
+    except (TypeError, ValueError, KeyError, IndexError, AttributeError) as error:
+        raise StubError(f"{scope.path}:{node.lineno}: {error.__class__.__name__}: {error}") from None
 
 
 @record()
@@ -48,15 +58,14 @@ class Evaluator:
         """Carry out the statements of a stub."""
         for statement in body:
             self._step(statement, scope)
-            STATEMENTS.get(statement.__class__, unsupported)(self, statement, scope)
+            with _placed(statement, scope):
+                STATEMENTS.get(statement.__class__, unsupported)(self, statement, scope)
 
     def value(self, node: ast.expr, scope: Scope) -> Any:
         """Return what an expression is."""
         self._step(node, scope)
-        try:
+        with _placed(node, scope):
             value = EXPRESSIONS.get(node.__class__, unsupported)(self, node, scope)
-        except (TypeError, ValueError, KeyError, IndexError, AttributeError) as error:
-            raise StubError(f"{scope.path}:{node.lineno}: {error.__class__.__name__}: {error}") from None
         if isinstance(value, (str, list, dict, tuple, set)) and len(value) > MOST_LENGTH:
             raise StubError(f"{scope.path}:{node.lineno}: a value of more than {MOST_LENGTH:,} items")
         return value

@@ -85,8 +85,8 @@ def begin(m: Walker, made: Instance, bases: Sequence[str], node: ast.Call, argum
     if stub is not None:
         state = StubObject(stub, instance=made)
         made.slots[host.STATE] = state  # type: ignore[assignment]
-        if (maker := stub.lookup("__init__")) is not None:
-            _called(m, bound(maker, state), arguments, node)
+        if (maker := stub.lookup("__init__")) is not None and _called(m, bound(maker, state), arguments, node) is DECLINED:
+            del made.slots[host.STATE]
 
 
 def _called(m: Walker, function: Any, arguments: CallArguments, node: ast.Call, name: str = "") -> Any:
@@ -94,12 +94,15 @@ def _called(m: Walker, function: Any, arguments: CallArguments, node: ast.Call, 
 
 
 def run(at: host.Host, function: Any, given: Sequence[Any], named: Mapping[str, Any]) -> Any:
-    """Carry out a function of a stub, and return what it gives; a mistake in it is said, and leaves the call to others."""
+    """Carry out a function of a stub, and return what it gives; a mistake in it is said, and leaves the call to others, as does a call
+    with arguments that it doesn't take."""
     try:
         return Evaluator(imported, at).call(function, given, dict(named))
     except StubError as error:
         notice(str(error), str(error))
-        return DECLINED
+    except TypeError:
+        pass
+    return DECLINED
 
 
 def as_value(found: Any, node: ast.AST) -> Value:
