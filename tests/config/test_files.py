@@ -17,7 +17,7 @@ from mpslint.settings.dialect_reader import read_dialect
 from mpslint.settings.dialects import load_dialects
 from mpslint.settings.evidence import Evidence, gather_evidence
 from mpslint.settings.plan import TrainingPlan
-from mpslint.settings.spell import additions, write_setting
+from mpslint.settings.spell import edits_of, write_setting
 from mpslint.source.document import Kind
 from mpslint.source.reader import kind_of, read
 from mpslint.target.target import default_target, with_versions
@@ -185,9 +185,9 @@ def written(text: str, name: str, value: Any, file: str = "config.yaml", **versi
     result = write_setting(evidence, plan, None, name, value)
     if result is None:
         return None
-    added = additions(evidence, result.added)
+    edits = edits_of(evidence, [result])
     assert evidence.document.write_back is not None
-    return evidence.document.write_back([*result.edits, *added]).decode() if added is not None else None
+    return evidence.document.write_back(edits).decode() if edits is not None else None
 
 
 WRITES: list[tuple[str, str, Any, str | None]] = [

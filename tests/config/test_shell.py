@@ -15,7 +15,7 @@ from mpslint.rewrite.apply import fix
 from mpslint.rule.loading import load_rules
 from mpslint.rule.suppression import ignores_for
 from mpslint.settings.evidence import gather_evidence
-from mpslint.settings.spell import additions, write_setting
+from mpslint.settings.spell import edits_of, write_setting
 from mpslint.source.reader import read
 from mpslint.target.target import default_target
 
@@ -165,10 +165,10 @@ def written(text: str, name: str, value: Any, file: str = "run.sh") -> str | Non
     result = write_setting(evidence, plan, None, name, value)
     if result is None:
         return None
-    added = additions(evidence, result.added)
-    assert added is not None
+    edits = edits_of(evidence, [result])
+    assert edits is not None
     assert document.write_back is not None
-    return document.write_back([*result.edits, *added]).decode()
+    return document.write_back(edits).decode()
 
 
 RUN = "python t.py --model_name_or_path m"
