@@ -13,6 +13,7 @@ SWITCH = "click.BOOL"
 SWITCHES = (SWITCH, "distutils.util.strtobool")
 LITERALS = ("builtins.eval", "ast.literal_eval", "json.loads", "yaml.safe_load")
 KINDS = ("builtins.int", "builtins.float", "builtins.str", "builtins.bool")
+REST = "..."
 LIST = "list of "
 PYTHON = "python"
 
@@ -28,23 +29,27 @@ class Option:
         self.constant = constant
 
 
-def parse(words, options, defaults):
+def parse(words, options, defaults, is_abbreviated=True):
     """Return the values that some words give to options, by their destination: several with one have spaces behind it in their keys."""
     by_flag = {flag: name for name, option in options.items() for flag in option.flags}
     unnamed = [name for name, option in options.items() if not option.flags]
     found = {}
     index = 0
+    words = list(words)
     while index < len(words):
         word = words[index]
         index += 1
         said = text(word)
-        if said is None or said == "--":
+        if said is None:
             continue
-        if not is_flag(word):
+        if said == "--":
+            found.update({name.strip(): unknown for name in unnamed})
+            break
+        if not is_flag(word) and said not in by_flag:
             if unnamed:
                 name = unnamed.pop(0)
                 option = options[name]
-                taken = values_of(words[index - 1 :], option.count)
+                taken = words[index - 1 :] if option.count == REST else values_of(words[index - 1 :], option.count)
                 if isinstance(option.count, int) and len(taken) < option.count:
                     unnamed.insert(0, name)
                     continue
@@ -52,7 +57,7 @@ def parse(words, options, defaults):
                 found[name.strip()] = taken_by(option, defaults.get(name.strip()), word, taken)
             continue
         flag, equals, inline = said.partition("=")
-        flag = meant(flag, by_flag)
+        flag = meant(flag, by_flag) if is_abbreviated else flag
         if flag not in by_flag and not said.startswith("--") and said[:2] in by_flag:
             flag, equals, inline = said[:2], "=", said[2:].removeprefix("=")
         if flag not in by_flag:
@@ -60,6 +65,8 @@ def parse(words, options, defaults):
         option = options[by_flag[flag]]
         name = by_flag[flag].strip()
         if option.action != "store":
+            if inline and said[1] != "-":
+                words.insert(index, at(f"-{inline}", word))  # `-xvf`
             if option.action in COLLECTING and not equals:
                 index += len(values_of(words[index:], option.count))
             found[name] = switched(option, flag, word)
@@ -79,7 +86,9 @@ def text(word):
 def is_flag(word):
     """Return whether a word is a flag: `--x`, `-x`, but no negative number."""
     said = text(word)
-    return said is not None and len(said) > 1 and said[0] == "-" and not said[1].isdigit() and said[1] != "."
+    if said is None or len(said) < 2 or said[0] != "-" or " " in said.partition("=")[0]:
+        return False
+    return not said[1].isdigit() and said[1] != "."
 
 
 def convert(word, kind, default, place):

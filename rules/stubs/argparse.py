@@ -1,6 +1,6 @@
 """argparse: options are noted by name; parsing gives an object with what the words say of each, else with its default."""
 
-from stubs._words import BOTH_WAYS, STORED, Option, convert, parse
+from stubs._words import BOTH_WAYS, REST, STORED, Option, convert, parse
 from stubs.host import (
     another,
     at,
@@ -25,20 +25,21 @@ MISSING = "no default"
 class ArgumentParser:
     """A parser, with the options of those that it is given as `parents`."""
 
-    def __init__(self, *given, parents=(), **more):
+    def __init__(self, *given, parents=(), argument_default=MISSING, allow_abbrev: plain = True, **more):
         self.defaults = table()
         self.options = {}
-        for parent in items(parents):
-            other = state_of(parent)
-            if other is not None:
-                self.defaults.update(other.defaults)
-                self.options.update(other.options)
+        self.argument_default = argument_default
+        self.is_abbreviated = allow_abbrev is not False
+        self.parents = [other for other in [state_of(parent) for parent in items(parents)] if other is not None]
+        for other in self.parents:
+            self.defaults.update(other.defaults)
+            self.options.update(other.options)
 
-    def add_argument(self, *flags: plain, nargs: plain = None, **more):
+    def add_argument(self, *flags: plain, nargs=None, **more):
         is_positional = not [flag for flag in flags if isinstance(flag, str) and flag.startswith("-")]
-        add(self, flags, is_positional and nargs not in ("?", "*"), nargs, **more)
+        add(self, flags, is_positional and plain(nargs) not in ("?", "*"), nargs, **more)
 
-    def add_option(self, *flags: plain, nargs: plain = None, **more):
+    def add_option(self, *flags: plain, nargs=None, **more):
         add(self, flags, False, nargs, **more)
 
     def add_argument_group(self, *given, **more):
@@ -58,6 +59,9 @@ class ArgumentParser:
             self.defaults[name] = overridable(as_default(self.options[name], value) if name in self.options else value)
             if name in self.options:
                 self.options[name].is_left_none = False
+            for other in self.parents:
+                if name in other.options:
+                    other.set_defaults(**{name: value})
 
     def parse_args(self, args=None, namespace=None, **more):
         return parsed(self, args, namespace)
@@ -90,7 +94,9 @@ def add(
     long = [flag for flag in dashed if flag.startswith("--")]
     name = dest if isinstance(dest, str) else (long or flags)[0].lstrip("-").replace("-", "_")
     way = name_of(action) or plain(action)
-    count = nargs if nargs is None or isinstance(nargs, (int, str)) else "*"
+    count = REST if name_of(nargs) == "argparse.REMAINDER" else plain(nargs)
+    count = count if count is None or isinstance(count, (int, str)) else "*"
+    default = parser.argument_default if default is MISSING else default
     off = [f"--no-{flag[2:]}" for flag in long] if way == BOTH_WAYS else []
     kind = "builtins.str" if plain(type) is None else type
     option = Option(tuple(dashed + off), kind, way, count, at(None) if const is MISSING else const)
@@ -129,5 +135,5 @@ def parsed(parser, args, namespace):
                 found[name] = listed([], at(None)) if not option.flags and option.count == "*" else at(None)
         found = {name: settled(value) for name, value in found.items()}
     if words is not None:
-        found.update(parse(words, parser.options, found))
+        found.update(parse(words, parser.options, found, parser.is_abbreviated))
     return program_object("argparse.Namespace", found)

@@ -6,10 +6,10 @@ from stubs.host import plain
 
 
 class ArgumentParser(Parser):
-    def add(self, *flags: plain, nargs: plain = None, **more):
+    def add(self, *flags: plain, nargs=None, **more):
         add(self, flags, False, nargs, **more)
 
-    def add_arg(self, *flags: plain, nargs: plain = None, **more):
+    def add_arg(self, *flags: plain, nargs=None, **more):
         add(self, flags, False, nargs, **more)
 
 

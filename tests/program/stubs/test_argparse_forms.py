@@ -1,0 +1,56 @@
+"""Forms of argparse that people write, each held against argparse itself."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.program.stubs.agreement import differences, run
+
+FORMS = {
+    'a subparser': "p = argparse.ArgumentParser()\ns = p.add_subparsers(dest='cmd')\na = s.add_parser('train')\na.add_argument('--lr', type=float, default=0.1)\nb = s.add_parser('test')\nb.add_argument('--lr', type=float, default=0.2)\nresult = vars(p.parse_args(['train', '--lr', '3']))\n",
+    'another subparser': "p = argparse.ArgumentParser()\ns = p.add_subparsers(dest='cmd')\na = s.add_parser('train')\na.add_argument('--lr', type=float, default=0.1)\nb = s.add_parser('test')\nb.add_argument('--lr', type=float, default=0.2)\nresult = vars(p.parse_args(['test']))\n",
+    'defaults of a subparser': "p = argparse.ArgumentParser()\np.add_argument('--x', default=1)\ns = p.add_subparsers(dest='cmd')\na = s.add_parser('train')\na.set_defaults(func='f')\nresult = vars(p.parse_args(['--x', '2', 'train']))\n",
+    'a loop': "p = argparse.ArgumentParser()\nfor n, d in (('a', 1), ('b', 2.5), ('c', 'x')):\n    p.add_argument(f'--{n}', type=type(d), default=d)\nresult = vars(p.parse_args(['--a', '3']))\n",
+    'a dict': "p = argparse.ArgumentParser()\nD = {'a': 1, 'b': True}\nfor k, v in D.items():\n    p.add_argument('--' + k, default=v)\nresult = vars(p.parse_args([]))\n",
+    'a function': "p = argparse.ArgumentParser()\ndef opts(q):\n    q.add_argument('--lr', type=float, default=1e-3)\n    return q\nresult = vars(opts(p).parse_args(['--lr=5']))\n",
+    'a namespace': "p = argparse.ArgumentParser()\np.add_argument('--a', default=1)\np.add_argument('--b', default=2)\nn = argparse.Namespace(a=5, c=7)\nresult = vars(p.parse_args(['--b', '3'], namespace=n))\n",
+    'suppressed': "p = argparse.ArgumentParser()\np.add_argument('--a', default=argparse.SUPPRESS)\np.add_argument('--b', type=int)\nresult = vars(p.parse_args(['--b', '3']))\n",
+    'suppressed for all': "p = argparse.ArgumentParser(argument_default=argparse.SUPPRESS)\np.add_argument('--a')\np.add_argument('--b', type=int)\nresult = vars(p.parse_args(['--b', '3']))\n",
+    'a default for all': "p = argparse.ArgumentParser(argument_default=7)\np.add_argument('--a')\nresult = vars(p.parse_args([]))\n",
+    'other dashes': "p = argparse.ArgumentParser(prefix_chars='+')\np.add_argument('+a', type=int)\nresult = vars(p.parse_args(['+a', '3']))\n",
+    'words in files': "p = argparse.ArgumentParser(fromfile_prefix_chars='@')\np.add_argument('--a', type=str)\nresult = vars(p.parse_args(['--a', 'x']))\n",
+    'not abbreviated': "p = argparse.ArgumentParser(allow_abbrev=False)\np.add_argument('--alpha', default=1)\nresult = vars(p.parse_known_args(['--al', '3'])[0])\n",
+    'an action of its own': "p = argparse.ArgumentParser()\nclass A(argparse.Action):\n    def __call__(self, parser, namespace, values, option_string=None):\n        setattr(namespace, self.dest, values.upper())\np.add_argument('--a', action=A)\nresult = vars(p.parse_args(['--a', 'x']))\n",
+    'append': "p = argparse.ArgumentParser()\np.add_argument('--a', action='append', type=int)\nresult = vars(p.parse_args(['--a', '1', '--a', '2']))\n",
+    'append with a default': "p = argparse.ArgumentParser()\np.add_argument('--a', action='append', default=[0])\nresult = vars(p.parse_args([]))\n",
+    'extend': "p = argparse.ArgumentParser()\np.add_argument('--a', action='extend', nargs='+')\nresult = vars(p.parse_args(['--a', '1', '2', '--a', '3']))\n",
+    'count': "p = argparse.ArgumentParser()\np.add_argument('-v', action='count', default=0)\nresult = vars(p.parse_args(['-vvv']))\n",
+    'several in one word': "p = argparse.ArgumentParser()\np.add_argument('-a', action='store_true')\np.add_argument('-b', action='store_true')\np.add_argument('-n', type=int)\nresult = vars(p.parse_args(['-abn5']))\n",
+    'the rest': "p = argparse.ArgumentParser()\np.add_argument('--a', default=1)\np.add_argument('rest', nargs=argparse.REMAINDER)\nresult = vars(p.parse_args(['x', '--a', '3']))\n",
+    'two dashes': "p = argparse.ArgumentParser()\np.add_argument('--a', default=1)\np.add_argument('rest', nargs='*')\nresult = vars(p.parse_args(['--', '--a', '3']))\n",
+    'version': "p = argparse.ArgumentParser()\np.add_argument('--version', action='version', version='1')\np.add_argument('--a', default=1)\nresult = vars(p.parse_args([]))\n",
+    'a parent': "p = argparse.ArgumentParser(add_help=False)\np.add_argument('--a', default=1, type=int)\nq = argparse.ArgumentParser(parents=[p])\nq.add_argument('--b', default=2)\nq.set_defaults(a='9')\nresult = vars(q.parse_args(['--b', 'z']))\n",
+    'defaults through a parent': "p = argparse.ArgumentParser(add_help=False)\np.add_argument('--a', default=1, type=int)\nq = argparse.ArgumentParser(parents=[p])\nq.set_defaults(a=3)\nresult = vars(p.parse_args([]))\n",
+    'a default that is changed': "p = argparse.ArgumentParser()\np.add_argument('--a', default=[1])\na = p.parse_args([])\na.a.append(2)\nb = p.parse_args([])\nresult = vars(b)\n",
+    'under a condition': "p = argparse.ArgumentParser()\nimport sys\nif len(sys.argv) > 50:\n    p.add_argument('--a', default=1)\nelse:\n    p.add_argument('--a', default=2)\nresult = vars(p.parse_args([]))\n",
+    'a default asked for': "p = argparse.ArgumentParser()\np.add_argument('--a', default=1)\nx = p.get_default('a')\nresult = dict(x=x)\n",
+    'choices': "p = argparse.ArgumentParser()\np.add_argument('--a', choices=[1, 2], type=int, default=1)\nresult = vars(p.parse_args(['--a', '2']))\n",
+    'a type that is a lambda': "p = argparse.ArgumentParser()\np.add_argument('--a', type=lambda s: [int(x) for x in s.split(',')], default='1,2')\nresult = vars(p.parse_args(['--a', '3,4']))\n",
+    'None as a text': "p = argparse.ArgumentParser()\np.add_argument('--a-b', type=str, default=None)\nargs = p.parse_args(['--a-b', 'None'])\nresult = dict(a=args.a_b)\n",
+    'two names': "p = argparse.ArgumentParser()\np.add_argument('--a', '--alias-b', dest='z', default='q')\nresult = vars(p.parse_args(['--alias-b', 'w']))\n",
+    'a subclass': "class Q(argparse.ArgumentParser):\n    def parse_args(self, *a, **k):\n        r = super().parse_args(*a, **k)\n        r.extra = 5\n        return r\np = Q()\np.add_argument('--a', default=1)\nresult = vars(p.parse_args([]))\n",
+    'constants': "p = argparse.ArgumentParser()\np.add_argument('--a', action='store_const', const='c')\np.add_argument('--b', action='append_const', const='c')\nresult = vars(p.parse_args(['--a', '--b', '--b']))\n",
+    'an empty text': "p = argparse.ArgumentParser()\np.add_argument('--a', default='x')\nresult = vars(p.parse_args(['--a=']))\n",
+    'a constant without a value': "p = argparse.ArgumentParser()\np.add_argument('--a', nargs='?', const='c', default='d')\np.add_argument('x', nargs='?', default='3', type=int)\nresult = vars(p.parse_args(['--a']))\n",
+    'a flag that is a number': "p = argparse.ArgumentParser()\np.add_argument('--a', type=float)\np.add_argument('-1', dest='one', action='store_true')\nresult = vars(p.parse_args(['-1', '--a', '2']))\n",
+    'a text with a space': "p = argparse.ArgumentParser()\np.add_argument('--a', nargs='+', type=str)\nresult = vars(p.parse_args(['--a', 'x y', '- z']))\n",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_what_is_said_of_a_form_is_what_argparse_gives(form: str) -> None:
+    code = f"import argparse\n{FORMS[form]}"
+    wrong, _, every = differences(code)
+    assert run(code) is not None
+    assert every
+    assert not wrong, code
