@@ -2,7 +2,20 @@
 
 from stubs._objects import filled
 from stubs._words import named, switched_off
-from stubs.host import entries, entries_in_file, finish, is_class, is_complete, items, name_of, program_object, slots, words_in
+from stubs.host import (
+    entries,
+    entries_in_file,
+    finish,
+    is_class,
+    is_complete,
+    items,
+    name_of,
+    others,
+    plain,
+    program_object,
+    slots,
+    words_in,
+)
 
 
 class ClassParser:
@@ -17,8 +30,8 @@ class ClassParser:
                 first = value
         self.classes = items(first) or ([first] if first is not None else [])
 
-    def parse_args_into_dataclasses(self, args=None, **more):
-        return tuple(self.made(args))
+    def parse_args_into_dataclasses(self, args=None, return_remaining_strings: plain = False, **more):
+        return tuple(self.made(args) + ([others()] if return_remaining_strings is not False else []))
 
     def parse_known_args(self, args=None, **more):
         return tuple(self.made(args))

@@ -1,7 +1,7 @@
 """What calls functions with the words of a command line: by the names of their parameters, or by what words without a name say."""
 
 from stubs._objects import of_words
-from stubs._words import PYTHON, Option, as_kind, named, parse, switched_off, text, unnamed
+from stubs._words import LIST, PYTHON, Given, Option, as_kind, named, parse, switched_off, text, unnamed
 from stubs.host import (
     at,
     call_with,
@@ -17,6 +17,9 @@ from stubs.host import (
     unknown,
     words_in,
 )
+
+SPECIAL = ("multiple", "count", "nargs", "flag_value", "callback", "envvar", "prompt")
+"""What makes an option of click another value than that of its word, or of its default."""
 
 
 def start(*given, args=None, command=None, default=None, **more):
@@ -68,9 +71,33 @@ def made(cls, words, is_all, default=None, by_python=False):
 def by_name(taken, words, by_python):
     """Return what words say by name of the parameters that take it, as their kinds have it, or as Python reads it."""
     kinds = {one["name"]: PYTHON if by_python else one["kind"] for one in taken}
-    given = switched_off(named(words), "no" if by_python else "no_")
+    given = switched_off(named(words), "no" if by_python else "no_", list(kinds))
     is_any = [one for one in taken if one["by"] == "rest"]
-    return {name: one.said(kinds.get(name, "")) for name, one in given.items() if name in kinds or is_any}
+    found = {}
+    for name, one in given.items():
+        meant = [other for other in kinds if by_python and len(name) == 1 and name not in kinds and other.startswith(name)]
+        name = meant[0] if len(meant) == 1 else name
+        if name in kinds or is_any:
+            kind = kinds.get(name, "")
+            found[name] = (one if one.is_off or not takes_one(kind) else Given(one.word, one.values[:1])).said(kind)
+    return found
+
+
+def takes_one(kind):
+    """Return whether a parameter of a kind takes one word."""
+    return kind != "" and not kind.startswith(LIST)
+
+
+def without_names(words, taken, by_python):
+    """Return the words that are no flags, and no values of those."""
+    kinds = {one["name"]: PYTHON if by_python else one["kind"] for one in taken}
+    found = unnamed(words)
+    for name, one in named(words).items():
+        if name not in kinds and name.removeprefix("no").removeprefix("_") in kinds:
+            found = found + one.values
+        elif takes_one(kinds.get(name, "")):
+            found = found + one.values[1:]
+    return found
 
 
 def chosen(target, words, is_all, by_python):
@@ -94,12 +121,13 @@ def start_function(function, words, is_all, by_python=False):
     taken = parameters(function)
     if words is None:
         return call_with(function, objects(taken, {}, None, is_all), True)
-    own = {one["name"]: Option((flag,), one["kind"] or None) for one in taken for flag in one["flags"]}
+    own = {one["name"]: Option(tuple(one["flags"]), one["kind"] or None) for one in taken if one["flags"]}
     given = {**parse(words, own, {}), **by_name(taken, words, by_python)}
     free = [one for one in taken if one["by"] == "position" and one["name"] not in given]
-    for one, word in zip(free, unnamed(words), strict=False):
+    rest = without_names(words, taken, by_python)
+    for one, word in zip(free, rest, strict=False):
         given[one["name"]] = as_kind(word, PYTHON if by_python else one["kind"], word)
-    return call_with(function, {**objects(taken, given, words, is_all), **given}, not is_all)
+    return call_with(function, {**objects(taken, given, words, is_all), **given}, not is_all or len(rest) > len(free))
 
 
 def objects(taken, given, words, is_all):
@@ -140,11 +168,11 @@ def option_values(decorators):
         name = bare[0] if bare else long[0].lstrip("-").replace("-", "_")
         pairs = [one.split("/") for one in texts if "/" in one]
         is_switch = "is_flag" in named_ones or pairs
-        found[name] = named_ones.get("default", at(False) if is_switch else unknown)
+        is_special = [one for one in SPECIAL if one in named_ones]
+        found[name] = unknown if is_special else named_ones.get("default", at(False) if is_switch else unknown)
         off = tuple([pair[1] for pair in pairs])
-        options[name] = Option(
-            tuple([flag for flag in flags if flag not in off]), named_ones.get("type"), "store_true" if is_switch else "store"
-        )
+        way = "count" if "count" in named_ones else "append" if is_special else "store_true" if is_switch else "store"
+        options[name] = Option(tuple([flag for flag in flags if flag not in off]), named_ones.get("type"), way)
         if off:
             options[f"{name} "] = Option(off, None, "store_false")
     words, is_all = words_in(None)

@@ -236,11 +236,13 @@ def unnamed(words):
     return run_of(words)
 
 
-def switched_off(given, prefix="no_"):
-    """Return what is given by name with `--no_x` as what it says of `x`."""
-    off = {
-        name.removeprefix(prefix): Given(one.word, [], True) for name, one in given.items() if name.startswith(prefix) and not one.values
-    }
+def switched_off(given, prefix="no_", names=()):
+    """Return what is given by name with `--no_x` as what it says of `x`, which is one of some names, or has no words behind it."""
+    off = {}
+    for name, one in given.items():
+        bare = name.removeprefix(prefix)
+        if name.startswith(prefix) and (bare in names or not one.values):
+            off[bare] = Given(one.word, [], True)
     return {**off, **given}
 
 

@@ -28,6 +28,11 @@ class Tap(ArgumentParser):
         cls = class_of(self)
         added = dict(self.defaults.items())
         names = fields_of(cls)
+        for name, option in self.options.items():
+            for flag in option.flags:
+                alias = flag.lstrip("-").replace("-", "_")
+                if alias in given:
+                    given[name] = given[alias]
         for name in [*names, *[one for one in added if one not in names]]:
             default = field_default(cls, name)
             default = unknown if default is None else default

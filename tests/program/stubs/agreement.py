@@ -20,7 +20,7 @@ def run(code: str) -> dict[str, Any] | None:
     names: dict[str, Any] = {"__name__": "__main__"}
     with contextlib.redirect_stderr(io.StringIO()), contextlib.redirect_stdout(io.StringIO()):
         try:
-            exec(compile(code, "drawn", "exec"), names)
+            exec(compile(code, "drawn", "exec", dont_inherit=True), names)
         except (Exception, SystemExit):
             return None
         finally:
