@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import sys
 from typing import Any
 
 from mpslint.facts.values import Instance, Items, Known, Mapping, Value, is_weak
@@ -18,12 +19,14 @@ RESULT = "result"
 def run(code: str) -> dict[str, Any] | None:
     """Return what CPython puts into `result`, None where the program ends or raises."""
     names: dict[str, Any] = {"__name__": "__main__"}
+    words = sys.argv
     with contextlib.redirect_stderr(io.StringIO()), contextlib.redirect_stdout(io.StringIO()):
         try:
             exec(compile(code, "drawn", "exec", dont_inherit=True), names)
         except (Exception, SystemExit):
             return None
         finally:
+            sys.argv = words
             if (flags := names.get("FLAGS")) is not None:  # absl keeps them for the whole process
                 own = [found for module, found in flags.flags_by_module_dict().items() if not module.startswith("absl")]
                 for flag in [one for found in own for one in found]:
