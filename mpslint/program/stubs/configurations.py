@@ -24,8 +24,7 @@ from mpslint.program.stubs.host import Host, functions_of
 
 
 def entries(host: Host, given: Any) -> dict[str, Argument] | None:
-    """Return the keys of a dict, of a configuration or of an object of the program, with their values; None for what is none of these, and
-    for what may have others."""
+    """Return the entries of a dict, a configuration or an object of the program, None for anything else, and where there may be more."""
     value = given.value if isinstance(given, Argument) else None
     if isinstance(value, Instance) and (value.fallback or not (value.name == OBJECT or value.cls is not None)):
         return None

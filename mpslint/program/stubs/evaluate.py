@@ -13,7 +13,7 @@ from typing import Any
 from mpslint.core.record import record
 from mpslint.facts.values import Argument
 from mpslint.program.stubs.host import Host, HostFunction, plain
-from mpslint.program.stubs.language import Return, Scope, StubClass, StubError, StubFunction, StubObject, bound
+from mpslint.program.stubs.language import NO_DEFAULT, Return, Scope, StubClass, StubError, StubFunction, StubObject, bound
 from mpslint.program.stubs.syntax import EXPRESSIONS, STATEMENTS, unsupported
 
 MOST_STEPS = 200_000
@@ -108,7 +108,7 @@ class Evaluator:
         every = {*names[len(parameters.posonlyargs) :], *(one.arg for one in parameters.kwonlyargs)}
         found = dict(zip(names[len(names) - len(function.defaults) :], function.defaults, strict=True))
         found.update(
-            {one.arg: value for one, value in zip(parameters.kwonlyargs, function.keyword_defaults, strict=True) if value is not self}
+            {one.arg: value for one, value in zip(parameters.kwonlyargs, function.keyword_defaults, strict=True) if value is not NO_DEFAULT}
         )
         found.update(zip(names, given, strict=False))
         found.update({name: value for name, value in named.items() if name in every})

@@ -14,6 +14,8 @@ UNKNOWN = object()
 """What `plain` gives of a value of the program that isn't known."""
 DECLINED = object()
 """What a stub gives that leaves a call to what mpslint does of any call of a library."""
+NO_DEFAULT = object()
+"""What stands for the default of a parameter that has none."""
 Definition: TypeAlias = ast.FunctionDef | ast.Lambda
 
 

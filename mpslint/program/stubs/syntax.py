@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 
 from mpslint.facts.values import Argument
 from mpslint.program.stubs.language import (
+    NO_DEFAULT,
     Break,
     Carrier,
     Continue,
@@ -202,7 +203,9 @@ def _function(e: Carrier, node: Definition, scope: Scope) -> StubFunction:
     every = (*parameters.posonlyargs, *parameters.args, *parameters.kwonlyargs, *([parameters.vararg] if parameters.vararg else ()))
     plain = frozenset(one.arg for one in every if isinstance(one.annotation, ast.Name) and one.annotation.id == "plain")
     defaults = tuple(e.value(one, scope) for one in parameters.defaults)
-    return StubFunction(node, scope, defaults, tuple(e if one is None else e.value(one, scope) for one in parameters.kw_defaults), plain)
+    return StubFunction(
+        node, scope, defaults, tuple(NO_DEFAULT if one is None else e.value(one, scope) for one in parameters.kw_defaults), plain
+    )
 
 
 def _define(e: Carrier, node: ast.FunctionDef, scope: Scope) -> None:

@@ -66,6 +66,12 @@ def test_a_value_of_the_program_decides_nothing(code: str) -> None:
         carried_out(code, x=Argument(Known(True), None))
 
 
+def test_a_parameter_by_name_without_a_default_is_asked_for_by_whoever_carries_it_out() -> None:
+    names = carried_out("def f(*, x):\n    return x\n")
+    with pytest.raises(TypeError, match="nothing gives x"):
+        Evaluator(imported, Host(None, None)).call(names["f"], [], {})  # type: ignore[arg-type]
+
+
 def test_every_shipped_stub_can_be_read() -> None:
     assert stub_files()
     for name in stub_files():
