@@ -11,7 +11,7 @@ NUMBERS = {"builtins.int": int, "builtins.float": float, "click.INT": int, "clic
 TEXTS = ("builtins.str", "click.STRING", "pathlib.Path")
 SWITCH = "click.BOOL"
 SWITCHES = (SWITCH, "distutils.util.strtobool")
-LITERALS = ("builtins.eval", "ast.literal_eval", "json.loads", "yaml.safe_load")
+LITERALS = ("ast.literal_eval",)
 KINDS = ("builtins.int", "builtins.float", "builtins.str", "builtins.bool")
 REST = "..."
 LIST = "list of "
@@ -33,6 +33,9 @@ def parse(words, options, defaults, is_abbreviated=True):
     """Return the values that some words give to options, by their destination: several with one have spaces behind it in their keys."""
     by_flag = {flag: name for name, option in options.items() for flag in option.flags}
     unnamed = [name for name, option in options.items() if not option.flags]
+    if len(unnamed) > 1 and [name for name in unnamed if options[name].count in ("?", "*", "+", REST)]:  # which takes what isn't told
+        named_only = parse(words, {name: one for name, one in options.items() if one.flags}, defaults, is_abbreviated)
+        return {**named_only, **{name: unknown for name in unnamed}}
     found = {}
     index = 0
     words = list(words)
@@ -100,16 +103,16 @@ def convert(word, kind, default, place):
         return said_at(made_by.converted(said), place)
     if name in NUMBERS:
         return said_at(number(said, NUMBERS[name]), place)
-    if name in TEXTS or name.startswith("os.path."):
+    if name in TEXTS:
         return at(said, place)
     if name in SWITCHES:
         return said_at(switch(said), place)
     if name == "builtins.bool":
         return at(said != "", place)
     if name in LITERALS:
-        return literal(said, place)
+        return python_literal(said, place)
     if name:
-        return said_at(switch(said), place)
+        return unknown
     if plain(kind) is not None:
         return at(call(kind, at(said, place)), place)
     value = switch(said) if isinstance(plain(default), bool) else None

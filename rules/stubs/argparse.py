@@ -25,10 +25,13 @@ MISSING = "no default"
 class ArgumentParser:
     """A parser, with the options of those that it is given as `parents`."""
 
-    def __init__(self, *given, parents=(), argument_default=MISSING, allow_abbrev: plain = True, **more):
+    def __init__(self, *given, parents=(), argument_default=MISSING, allow_abbrev: plain = True, fromfile_prefix_chars=None, **more):
         self.defaults = table()
         self.options = {}
         self.argument_default = argument_default
+        self.has_commands = False  # whose options are kept with those of the parser
+        self.doubtful = []  # options that are there twice, and so may be either
+        self.reads_files = plain(fromfile_prefix_chars) is not None
         self.is_abbreviated = allow_abbrev is not False
         self.parents = [other for other in [state_of(parent) for parent in items(parents)] if other is not None]
         for other in self.parents:
@@ -37,10 +40,10 @@ class ArgumentParser:
 
     def add_argument(self, *flags: plain, nargs=None, **more):
         is_positional = not [flag for flag in flags if isinstance(flag, str) and flag.startswith("-")]
-        add(self, flags, is_positional and plain(nargs) not in ("?", "*"), nargs, **more)
+        return add(self, flags, is_positional and plain(nargs) not in ("?", "*"), nargs, **more)
 
     def add_option(self, *flags: plain, nargs=None, **more):
-        add(self, flags, False, nargs, **more)
+        return add(self, flags, False, nargs, **more)
 
     def add_argument_group(self, *given, **more):
         return another(self, "argparse.ArgumentParser")
@@ -52,10 +55,12 @@ class ArgumentParser:
         return another(self, "argparse.ArgumentParser")
 
     def add_parser(self, *given, **more):
+        self.has_commands = True
         return another(self, "argparse.ArgumentParser")
 
     def set_defaults(self, **values):
         for name, value in values.items():
+            self.doubtful += [name] if self.has_commands else []
             self.defaults[name] = overridable(as_default(self.options[name], value) if name in self.options else value)
             if name in self.options:
                 self.options[name].is_left_none = False
@@ -89,7 +94,7 @@ def add(
     """Note an option: its destination, and the value that it has when it isn't given."""
     flags = [flag for flag in flags if isinstance(flag, str)]
     if not flags:
-        return
+        return program_object("argparse.Action", {})
     dashed = [flag for flag in flags if flag.startswith("-")]
     long = [flag for flag in dashed if flag.startswith("--")]
     name = dest if isinstance(dest, str) else (long or flags)[0].lstrip("-").replace("-", "_")
@@ -103,6 +108,11 @@ def add(
     key = name
     while key in parser.options and not [flag for flag in flags if flag in parser.options[key].flags]:
         key += " "
+    if name in parser.options and key == name:
+        parser.doubtful.append(name)
+    kept = parser.defaults.get(name)
+    if kept is not None and name not in parser.options:  # said by `set_defaults`
+        parser.defaults[name] = overridable(as_default(option, kept))
     before = parser.options.get(name)
     is_missing = default is MISSING or (not dashed and plain(default) is None)
     option.is_left_none = is_missing and way not in STORED and not is_always_given and name not in parser.defaults
@@ -116,6 +126,7 @@ def add(
         elif name not in parser.defaults or before is not None:
             parser.defaults[name] = unknown
     parser.options[key] = option
+    return program_object("argparse.Action", {})
 
 
 def as_default(option, value):
@@ -126,6 +137,8 @@ def as_default(option, value):
 def parsed(parser, args, namespace):
     """Return the object with the options: what the object had that is given, what words say, else the defaults."""
     words, is_all = words_in(args)
+    if parser.reads_files:
+        words, is_all = None, False
     found = dict(parser.defaults.items())
     held = slots(namespace)
     found.update(held)
@@ -136,4 +149,5 @@ def parsed(parser, args, namespace):
         found = {name: settled(value) for name, value in found.items()}
     if words is not None:
         found.update(parse(words, parser.options, found, parser.is_abbreviated))
+    found.update({name: unknown for name in parser.doubtful})
     return program_object("argparse.Namespace", found)

@@ -111,8 +111,9 @@ class Evaluator:
             {one.arg: value for one, value in zip(parameters.kwonlyargs, function.keyword_defaults, strict=True) if value is not NO_DEFAULT}
         )
         found.update(zip(names, given, strict=False))
-        found.update({name: value for name, value in named.items() if name in every})
-        rest, more = tuple(given[len(names) :]), {name: value for name, value in named.items() if name not in every}
+        twice = set(names[: len(given)]) if parameters.kwarg is not None else set()  # a name of the program's that is the stub's own, too
+        found.update({name: value for name, value in named.items() if name in every - twice})
+        rest, more = tuple(given[len(names) :]), {name: value for name, value in named.items() if name not in every - twice}
         if parameters.vararg is not None:
             found[parameters.vararg.arg], rest = rest, ()
         if parameters.kwarg is not None:

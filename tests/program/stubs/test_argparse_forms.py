@@ -44,6 +44,16 @@ FORMS = {
     'a constant without a value': "p = argparse.ArgumentParser()\np.add_argument('--a', nargs='?', const='c', default='d')\np.add_argument('x', nargs='?', default='3', type=int)\nresult = vars(p.parse_args(['--a']))\n",
     'a flag that is a number': "p = argparse.ArgumentParser()\np.add_argument('--a', type=float)\np.add_argument('-1', dest='one', action='store_true')\nresult = vars(p.parse_args(['-1', '--a', '2']))\n",
     'a text with a space': "p = argparse.ArgumentParser()\np.add_argument('--a', nargs='+', type=str)\nresult = vars(p.parse_args(['--a', 'x y', '- z']))\n",
+    'an option of two subparsers': "p = argparse.ArgumentParser()\ns = p.add_subparsers(dest='cmd')\na = s.add_parser('train')\nb = s.add_parser('test')\na.add_argument('--bs', type=int, default=4)\nb.add_argument('--bs', type=int, default=8)\nresult = vars(p.parse_args(['train']))\n",
+    'an option of a parser and a subparser': "p = argparse.ArgumentParser()\np.add_argument('--device', default='cpu')\ns = p.add_subparsers()\na = s.add_parser('train')\na.add_argument('--device', default='mps')\nresult = vars(p.parse_args([]))\n",
+    'defaults of two subparsers': "p = argparse.ArgumentParser()\ns = p.add_subparsers(dest='cmd')\na = s.add_parser('train')\nb = s.add_parser('test')\na.set_defaults(bs=4)\nb.set_defaults(bs=8)\nresult = vars(p.parse_args(['train']))\n",
+    'a default before its option': "p = argparse.ArgumentParser()\np.set_defaults(bs='4')\np.add_argument('--bs', type=int)\nresult = vars(p.parse_args([]))\n",
+    'an option defined twice': "p = argparse.ArgumentParser(conflict_handler='resolve')\np.add_argument('--bs', '-b', type=int, default=4)\np.add_argument('--bs', type=float, default=8)\nresult = vars(p.parse_args(['-b', '3']))\n",
+    'a list and one more': "p = argparse.ArgumentParser()\np.add_argument('files', nargs='+')\np.add_argument('out')\nresult = vars(p.parse_args(['a', 'b', 'c']))\n",
+    'one that may be left out, and one more': "p = argparse.ArgumentParser()\np.add_argument('a', nargs='?', default='cpu')\np.add_argument('b')\nresult = vars(p.parse_args(['mps']))\n",
+    'types of outside': "p = argparse.ArgumentParser()\np.add_argument('--a', type=eval)\np.add_argument('--b', type=len)\nresult = vars(p.parse_args(['--a', '2*4', '--b', '1']))\n",
+    'a type that asks for a file': "import os\np = argparse.ArgumentParser()\np.add_argument('--a', type=os.path.exists)\nresult = vars(p.parse_args(['--a', 'q']))\n",
+    'an action that is kept': "p = argparse.ArgumentParser()\nx = p.add_argument('--a', default=1)\nx.completer = 3\nresult = vars(p.parse_args([]))\n",
 }  # fmt: skip
 
 

@@ -46,6 +46,7 @@ p = argparse.ArgumentParser()
 c = configparser.ConfigParser()
 """
 CALLS = (
+    "p.add_argument('--k', flags=2); p.add_argument('--l', parser=3, self=1, is_always_given=1); argparse.ArgumentParser(self=3)",
     "argparse.ArgumentParser({given}).parse_args()",
     "p.add_argument({given}); p.parse_args()",
     "p.add_argument({given}); p.add_argument({given}); p.parse_known_args()",
