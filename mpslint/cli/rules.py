@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mpslint.core.finding import UsageError
+from mpslint.core.finding import ReadError, UsageError
 from mpslint.core.inert import json_text
 from mpslint.session.configuration import find_configuration
 
@@ -23,8 +23,11 @@ if TYPE_CHECKING:
 )
 @click.option("--schema", is_flag=True, help="Print the JSON schema of rule files instead, for editors.")
 @click.option("--test", "own", is_flag=True, help="Run the examples of rule files, which are their tests.")
+@click.option(
+    "--why", "asked", nargs=2, metavar="FILE RULE", help="Say why a rule says nothing about a file: versions, condition or value."
+)
 @click.argument("folders", nargs=-1, type=click.Path(exists=True, path_type=Path), metavar="[PATH]...")
-def command(output_format: str, schema: bool, own: bool, folders: tuple[Path, ...]) -> None:
+def command(output_format: str, schema: bool, own: bool, asked: tuple[str, str] | None, folders: tuple[Path, ...]) -> None:
     """List every rule: its id, its worst severity, how it can be fixed, and what it is about.
 
     PATH is a rule file of your own or a folder of them; those that the configuration names (`rules`) are listed anyway. With --test only
@@ -36,14 +39,18 @@ def command(output_format: str, schema: bool, own: bool, folders: tuple[Path, ..
       mpslint rules --format json
       mpslint rules --test my_rules
       mpslint rules --test my_rules/XYZ001-my-rule.yaml
+      mpslint rules --why train.py MPS301
 
     \b
-    Exit codes: 0 listed, or all examples passed; 1 an example failed; 2 usage, or an invalid rule file.
+    Exit codes: 0 listed, or all examples passed; 1 an example failed; 2 usage, or an invalid rule file; 3 the file cannot be read.
     """
     if schema:
         from mpslint.session.schema import rule_schema, schema_text
 
         click.echo(schema_text(rule_schema()), nl=False)
+        return
+    if asked is not None:
+        _say_why(*asked)
         return
     from mpslint.report.console import console
     from mpslint.report.rule_page import rules_markdown
@@ -81,3 +88,21 @@ def _test(tested: Sequence[Rule], rules: Sequence[Rule]) -> int:
         raise UsageError("no rule file there: the files of rules end in .yaml")
     click.echo(f"{counted(len(tested), 'rule')}, {counted(count, 'example')}: {f'{failed} failed' if failed else 'all passed'}.")
     return 1 if failed else 0
+
+
+def _say_why(path: str, name: str) -> None:
+    """Print why a rule says nothing about a file, by itself and in the runs that it starts; or where it does."""
+    from mpslint.rule.loading import load_rules
+    from mpslint.rule.selection import select_rules
+    from mpslint.rule.why import why_silent
+    from mpslint.session.runs import check_paths
+    from mpslint.session.session import Options
+
+    for rule in select_rules(load_rules(find_configuration(Path(path).parent).rules), (name,), ()):
+        result = next(check_paths([path], Options(select=(rule.id,), with_plans=True)))
+        if result.problem:
+            raise ReadError(result.problem)
+        evidence = result.checked.evidence if result.checked is not None else ()
+        lines = dict.fromkeys(line for one in evidence for line in why_silent(rule, one))
+        for line in lines or ["the file names no framework that the rule could be about"]:
+            click.echo(f"{rule.id} {rule.name}: {line}")

@@ -74,7 +74,7 @@ def ruled_out(rule: Rule, evidence: Evidence) -> Iterator[Span]:
     """Yield the places of which a run shows that a rule says nothing there."""
     for condition in rule.unless_in_run:
         is_place = condition.subject == "check"
-        for match in _candidates(condition if is_place else rule.when[0], evidence):
+        for match in candidates(condition if is_place else rule.when[0], evidence):
             if is_place or _holds(condition, match, evidence):
                 yield match.span
 
@@ -91,20 +91,30 @@ def _judged(rule: Rule, evidence: Evidence) -> Iterator[Match]:
     if evidence.is_for_other_processors and not rule.everywhere:
         return
     seen: set[Span] = set()
-    first, *rest = rule.when
-    is_alike = functools.partial(setting_holds, condition=first)
-    for match in _candidates(first, evidence):
+    for match in candidates(rule.when[0], evidence):
         if rule.at_origin:
             match = _at_origin(match)
         if rule.once and seen:
             return
-        if match.span in seen or (rule.unless_guarded is not None and _is_left_alone(match, rule, evidence)):
-            continue
-        if not is_reached(rule, match.context):
-            continue
-        if conditions_hold(rest, rule.unless, match, evidence) and not makes_another(rule, match.setting, evidence, is_alike):
+        if match.span not in seen and obstacle(rule, match, evidence) is None:
             seen.add(match.span)
             yield match
+
+
+def obstacle(rule: Rule, match: Match, evidence: Evidence) -> Condition | str | None:
+    """Return what keeps a rule from speaking of a place where its first condition holds: a condition, or words; None where nothing does."""
+    if rule.unless_guarded is not None and _is_left_alone(match, rule, evidence):
+        return "a test or a loop around it speaks of what the rule is about"
+    if not is_reached(rule, match.context):
+        return "nothing shows that a run gets there"
+    first, *rest = rule.when
+    if failed := next((one for one in rest if not _holds(one, match, evidence)), None):
+        return failed
+    if held := next((one for one in rule.unless if _holds(one, match, evidence)), None):
+        return held
+    is_alike = functools.partial(setting_holds, condition=first)
+    is_chosen = makes_another(rule, match.setting, evidence, is_alike)
+    return "another way through the program makes the same without it" if is_chosen else None
 
 
 def _is_left_alone(match: Match, rule: Rule, evidence: Evidence) -> bool:
@@ -112,7 +122,7 @@ def _is_left_alone(match: Match, rule: Rule, evidence: Evidence) -> bool:
     if not is_guarded(match.context, rule):
         return False
     first, *rest = rule.when
-    others = [one for one in _candidates(first, evidence) if one.context is not None and one.context.guards]
+    others = [one for one in candidates(first, evidence) if one.context is not None and one.context.guards]
     alike = [one.context for one in others if conditions_hold(rest, rule.unless, one, evidence)]
     return is_guarded(on_every_way(match.context, alike), rule)
 
@@ -130,7 +140,7 @@ def _at_origin(match: Match) -> Match:
     return dataclasses.replace(match, span=origin, related=())
 
 
-def _candidates(condition: Condition, evidence: Evidence) -> Iterator[Match]:
+def candidates(condition: Condition, evidence: Evidence) -> Iterator[Match]:
     """Yield the places where the first condition of a rule holds."""
     return _SUBJECTS.get(condition.subject, _nowhere)(condition, evidence)
 
@@ -190,7 +200,7 @@ def _products(condition: Condition, evidence: Evidence) -> Iterator[Match]:
 
 def calls(condition: Condition, evidence: Evidence) -> Iterator[Match]:
     """Yield the calls that a condition is about."""
-    for call in _named_calls(condition, evidence):
+    for call in spoken_of(condition, evidence):
         if not call_holds(call, condition) or not _comes_before(call, condition, evidence):
             continue
         if condition.in_loop == "training" and not _is_in_each_step(call.context, evidence):
@@ -225,7 +235,7 @@ def _comes_before(call: Call, condition: Condition, evidence: Evidence) -> bool:
     )
 
 
-def _named_calls(condition: Condition, evidence: Evidence) -> Iterator[Call]:
+def spoken_of(condition: Condition, evidence: Evidence) -> Iterator[Call]:
     """Yield the calls whose name or method a condition may be about, in order."""
     if condition.subject == "method":
         found = [call for name in condition.names for call in evidence.calls_of_method.get(name, ())]
@@ -360,7 +370,7 @@ def _holds(condition: Condition, match: Match, evidence: Evidence) -> bool:
     is_later = bool(condition.options.get("later"))
     key = "last", id(condition)  # it asks about the file, not about the place
     if key not in evidence.memo:
-        starts = (one.span.start for one in _candidates(condition, evidence))
+        starts = (one.span.start for one in candidates(condition, evidence))
         evidence.memo[key] = max(starts, default=-1) if is_later else next(starts, -1)
     return bool(evidence.memo[key] >= (match.span.end if is_later else 0))
 

@@ -8,11 +8,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from mpslint.core.finding import Finding, MpslintError
-from mpslint.engine import check
+from mpslint.engine import Checked, check
 from mpslint.program.unreached import read
 from mpslint.rewrite.apply import fix
 from mpslint.rule.loading import load_rules
 from mpslint.rule.rule import Example, Rule
+from mpslint.rule.why import why_silent
 from mpslint.session.targeting import base_target
 from mpslint.session.view import target_line
 from mpslint.target.target import Target, default_target, with_versions
@@ -63,13 +64,14 @@ def _problems(rule: Rule, example: Example, rules: tuple[Rule, ...]) -> Iterator
     if example.ok:
         yield from (f"ok is reported: {finding.message}" for finding in _found(example.ok, example, rule, rules))
         return
-    findings = _found(example.bad, example, rule, rules)
+    checked = check(read(example.file, example.bad.encode()), target_of(example), rules)
+    findings = _of(rule, checked)
     if example.known_miss:
         if findings:
             yield "this known miss is found now: take the mark away"
         return
     if not findings:
-        yield "bad is not reported"
+        yield "; ".join(["bad is not reported", *(line for one in checked.evidence for line in why_silent(rule, one))])
     for finding in findings:
         if _HOLE.search(finding.message):
             yield f"a placeholder is not filled: {finding.message}"
@@ -90,5 +92,8 @@ def _problems_of_the_fix(rule: Rule, example: Example, rules: tuple[Rule, ...]) 
 
 
 def _found(text: str, example: Example, rule: Rule, rules: tuple[Rule, ...]) -> list[Finding]:
-    checked = check(read(example.file, text.encode()), target_of(example), rules)
+    return _of(rule, check(read(example.file, text.encode()), target_of(example), rules))
+
+
+def _of(rule: Rule, checked: Checked) -> list[Finding]:
     return [finding for finding in checked.findings if finding.rule == rule.id]
