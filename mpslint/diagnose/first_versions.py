@@ -30,10 +30,10 @@ def first_version(operator: str) -> str | None:
 
 
 def first_with_name(module: str, attribute: str) -> str | None:
-    """Return the first torch in which a module has a name, '' where none has it, None where that is not known."""
+    """Return the first torch in which a name of a module works for MPS, '' where none has it, None where that is not known."""
     known = platform_data("names")
     entry = known.get(module, {}).get(attribute)
-    return str(entry["since"]) if entry is not None else "" if module in known["complete"] else None
+    return str(entry.get("ready", entry["since"])) if entry is not None else "" if module in known["complete"] else None
 
 
 def explanation_of(
@@ -50,7 +50,7 @@ def explanation_of(
         module = next((one for one in platform_data("names") if "." in one and one in text), "")
         first = first_with_name(module, captures["attribute"])
         instead = platform_data("names")["instead"].get(captures["attribute"], "")
-        found["instead"] = f"Write {instead}." if instead else "Remove the call; MPS needs none like it."
+        found["instead"] = f"Write {instead}." if instead else "Remove the call."
     chosen = verdicts.get(f"{message.id}-{SINCE if first else NEVER}") if first is not None else None
     if chosen is None:
         return message.explanation, {}

@@ -39,7 +39,7 @@ def title(text: str) -> str:
             "Ultralytics before 8.0.74 makes boxes of float64",
         ),
         (f'File "{SITE}/trl/trainer/ppo_trainer.py", line 1032, in loss', "PPOTrainer before trl 0.4.7 computes in float64"),
-        (f"│ {SITE}/torchmetrics/metric.py:12 in update │", "A metric of torchmetrics sums in float64 on MPS"),
+        (f"│ {SITE}/torchmetrics/metric.py:12 in update │", "A metric of torchmetrics computes in float64 on MPS"),
         ('File "/home/me/train.py", line 3, in <module>', "A float64 tensor was sent to MPS"),
     ],
 )
@@ -57,7 +57,7 @@ def test_what_a_message_names_decides() -> None:
         "Input and weights are on different devices, or of different number types"
     )
     no_type = "TypeError: Trying to convert {} to the MPS backend but it does not have support for that dtype."
-    assert title(no_type.format("ComplexDouble")) == "A complex number met a tensor on MPS"
+    assert title(no_type.format("ComplexDouble")) == "A complex number reached MPS"
     assert title(no_type.format("Float8_e4m3fn")) == "MPS has no such number type"
     loftq = f'Traceback (most recent call last):\n  File "{SITE}/peft/utils/loftq_utils.py", line 206, in loftq_init\n    x = y\n'
     assert title(f"{loftq}AssertionError: Torch not compiled with CUDA enabled") == "LoftQ of peft quantizes on CUDA"
@@ -94,9 +94,9 @@ def test_the_versions_of_the_log_decide() -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("module 'torch.mps' has no attribute 'is_available'", "is_available came with torch 2.5"),
-        ("module 'torch.accelerator' has no attribute 'get_memory_info'", "get_memory_info came with torch 2.10"),
-        ("module 'torch.mps' has no attribute 'manual_seed_all'", "No torch has torch.mps.manual_seed_all"),
+        ("module 'torch.mps' has no attribute 'is_available'", "is_available needs torch 2.5"),
+        ("module 'torch.accelerator' has no attribute 'get_memory_info'", "get_memory_info needs torch 2.13"),
+        ("module 'torch.mps' has no attribute 'manual_seed_all'", "No torch up to 2.15 has torch.mps.manual_seed_all"),
         ("module 'torch.accelerator' has no attribute 'no_such_name'", "This torch has no no_such_name there"),
     ],
 )
