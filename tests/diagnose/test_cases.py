@@ -85,10 +85,12 @@ def test_a_function_has_to_be_the_one_that_is_asked_for() -> None:
 
 
 def test_the_versions_of_the_log_decide() -> None:
-    """A log that names torch 2.5 settles what the text alone doesn't."""
+    """A log that names torch 2.5 and ends in the backward pass settles what the text alone doesn't."""
     text = "RuntimeError: view size is not compatible with input tensor's size and stride (at least one dimension spans across two contiguous subspaces)."
-    assert diagnosed(text).outcome is Explained.UNCERTAIN
-    assert diagnosed(f"torch==2.5.1\n{text}").outcome is Explained.EXPLAINED
+    backward = f'Traceback (most recent call last):\n  File "{SITE}/torch/autograd/__init__.py", line 347, in backward\n    x = y\n'
+    assert diagnosed(backward + text).outcome is Explained.UNCERTAIN
+    assert diagnosed(f"torch==2.5.1\n{text}").outcome is Explained.UNCERTAIN
+    assert diagnosed(f"torch==2.5.1\n{backward}{text}").outcome is Explained.EXPLAINED
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from mpslint.diagnose import diagnose, log_of_bytes
 from mpslint.diagnose.standing import files_here
 
 VIEW = "RuntimeError: view size is not compatible with input tensor's size and stride (at least one dimension spans across two contiguous subspaces)."
+BACKWARD = 'File "/opt/lib/python3.12/site-packages/torch/autograd/__init__.py", line 1, in backward\n    engine()\n'
 CODE = """\
 import torch
 from torch import nn
@@ -33,8 +34,8 @@ loss.backward()
 
 
 def traceback(file: str, text: str = "loss.backward()") -> str:
-    """Return a traceback that ends in a file."""
-    return f'Traceback (most recent call last):\n  File "{file}", line 16, in <module>\n    {text}\n{VIEW}\n'
+    """Return a traceback that goes through a file into the backward pass."""
+    return f'Traceback (most recent call last):\n  File "{file}", line 16, in <module>\n    {text}\n  {BACKWARD}{VIEW}\n'
 
 
 def asked(log: str, *more: str) -> Result:
@@ -89,9 +90,10 @@ def test_a_log_without_traceback_is_joined_with_a_small_project(project: Path) -
 def test_versions_may_be_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """--torch decides like a version in the log; one that the log names counts for more."""
     monkeypatch.chdir(tmp_path)
-    assert asked(VIEW).exit_code == 1
-    assert asked(VIEW, "--torch", "2.5.1").exit_code == 0
-    assert asked(f"torch==2.9.1\n{VIEW}", "--torch", "2.5.1").exit_code == 1
+    log = f"Traceback (most recent call last):\n  {BACKWARD}{VIEW}"
+    assert asked(log).exit_code == 1
+    assert asked(log, "--torch", "2.5.1").exit_code == 0
+    assert asked(f"torch==2.9.1\n{log}", "--torch", "2.5.1").exit_code == 1
 
 
 @pytest.mark.parametrize(
