@@ -131,7 +131,7 @@ def test_the_lesson_as_text() -> None:
     output = " ".join(run("-m", LESSON).output.split())
     order = [
         "error out-of-memory Memory grew outside the live tensors",
-        "Live tensors hold 4.20 GiB; 43.49 GiB is held outside them (91 % of all).",
+        "Live tensors hold at most 4.20 GiB; 43.49 GiB is held outside them (91 % of all).",
         "a 36 GB Mac",
         "printed by torch >= 2.8, torch <= 2.11",
         "What it means",

@@ -159,7 +159,7 @@ def test_the_lesson_that_everybody_hits() -> None:
     assert str(second.upgrade) == "torch >= 2.14"
     assert "PYTORCH_MPS_HIGH_WATERMARK_RATIO=0.0" in symptom.explanation.does_not_mean
     assert "empty_cache() after the error" in symptom.explanation.does_not_mean
-    assert "Live tensors hold 4.20 GiB; 43.49 GiB is held outside them (91 % of all)." in evidence(symptom.memory)
+    assert "Live tensors hold at most 4.20 GiB; 43.49 GiB is held outside them (91 % of all)." in evidence(symptom.memory)
 
 
 def test_an_upgrade_that_is_done_is_not_advised() -> None:
