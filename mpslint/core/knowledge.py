@@ -5,7 +5,6 @@ A checkout reads the YAML files. A wheel holds them compiled instead (`_catalogu
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import importlib
 import sys
@@ -195,15 +194,6 @@ def knowledge_digest() -> str:
 def platform_data(name: str) -> Any:
     """Return what `rules/platform/NAME.yaml` holds. Raises RuleError when there is no such file or it is not YAML."""
     return read_yaml(rules_folder() / "platform" / f"{name}.yaml")
-
-
-@contextlib.contextmanager
-def naming_key(where: str) -> Iterator[None]:
-    """Raise RuleError, which says `where` and which key, for what reading a table raises that lacks a key or has a wrong value."""
-    try:
-        yield
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise RuleError(f"{where} {error}") from None
 
 
 def given_fields(cls: type, data: Mapping[str, Any]) -> dict[str, Any]:
