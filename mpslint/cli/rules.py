@@ -11,6 +11,7 @@ import click
 
 from mpslint.core.finding import UsageError
 from mpslint.core.inert import json_text
+from mpslint.core.knowledge import schema_text
 from mpslint.session.configuration import find_configuration
 
 if TYPE_CHECKING:
@@ -41,9 +42,7 @@ def command(output_format: str, schema: bool, own: bool, folders: tuple[Path, ..
     Exit codes: 0 listed, or all examples passed; 1 an example failed; 2 usage, or an invalid rule file.
     """
     if schema:
-        from mpslint.session.schema import rule_schema, schema_text
-
-        click.echo(schema_text(rule_schema()), nl=False)
+        click.echo(schema_text("rule"), nl=False)
         return
     from mpslint.report.console import console
     from mpslint.report.rule_page import rules_markdown

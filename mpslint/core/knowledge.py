@@ -167,6 +167,11 @@ def rule_files() -> Iterator[Path]:
     yield from (path for path in paths if path.name[:3].isupper() and path.name[3:4].isdigit())
 
 
+def schema_text(name: str) -> str:
+    """Return the JSON schema of a kind of file that users write, as `tools/make_schemas.py` made it: `mpslint` (configuration), `rule`."""
+    return read_text(rules_folder().parent / "schemas" / f"{name}.schema.json")
+
+
 def own_files(place: Path) -> list[Path]:
     """Return the YAML files at a place where a user's rules lie: the file itself, or those of a folder and of the folders in it."""
     return [place] if place.is_file() else sorted((*place.glob("*.yaml"), *place.glob("*/*.yaml")))
