@@ -8,6 +8,7 @@ configuration's schema give:
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import re
 import shutil
@@ -24,7 +25,6 @@ from mpslint.core.links import HOME
 from mpslint.report.rule_page import fix_word, rule_page, worst_of
 from mpslint.rule.loading import load_rules
 from mpslint.rule.rule import Rule
-from mpslint.session.schema import configuration_schema
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -131,7 +131,7 @@ def configuration_page() -> str:
     ]
     lines += ["| key | type | what it means |", "| --- | --- | --- |"]
     target = {}
-    for key, schema in configuration_schema()["properties"].items():
+    for key, schema in json.loads((ROOT / "schemas" / "mpslint.schema.json").read_text(encoding="utf-8"))["properties"].items():
         kind = {"array": "list of strings", "object": "table"}.get(schema["type"], schema["type"])
         if "enum" in schema:
             kind = ", ".join(f"`{word}`" for word in schema["enum"])

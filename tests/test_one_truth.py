@@ -6,13 +6,12 @@ from collections.abc import Mapping
 
 import pytest
 import torch
-import yaml
 
 from mpslint.checks.known_calls import load_table
 from mpslint.core.behaviours import behaviour_in, load_behaviours
-from mpslint.core.finding import RuleError, Severity
-from mpslint.core.knowledge import platform_data, rules_folder
-from mpslint.core.versions import corners, format_version
+from mpslint.core.finding import Severity
+from mpslint.core.knowledge import platform_data
+from mpslint.core.versions import format_version
 from mpslint.diagnose.first_versions import first_version
 from mpslint.engine import check
 from mpslint.program.platform import load_platform
@@ -27,6 +26,7 @@ from mpslint.verify.outcome import Composition, RunResult
 from mpslint.verify.platform import missing_operators, precision_outcome
 from mpslint.verify.spec import Lengths, RunSpec, VerifiedMac
 from mpslint.verify.verdict import check_run
+from tests.contradictions import corners
 
 TRAINER = 'from transformers import TrainingArguments\n\nargs = TrainingArguments("out", {0}=True, optim="adamw_torch")\n'
 ACCELERATOR = 'from accelerate import Accelerator\n\naccelerator = Accelerator(mixed_precision="{0}")\n'
@@ -181,18 +181,6 @@ def test_operators_have_one_first_version() -> None:
     known = platform_data("operators")
     listed = [name for group in (*known["first"].values(), known["never"]) for name in group]
     assert sorted(listed) == sorted(set(listed))
-
-
-def test_no_operator_is_missing_and_computed_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """kthvalue has no kernel before torch 2.9: a table that says of 2.8 what the kernel does isn't read."""
-    row = '  - {call: [torch.kthvalue], versions: "torch >= 2.8, torch < 2.13", kind: unnoticed, what: x}\n'
-    table = (rules_folder() / "platform" / "operator_calls.yaml").read_text().replace("calls:\n", f"calls:\n{row}", 1)
-    monkeypatch.setattr(
-        "mpslint.checks.known_calls.platform_data", lambda name: yaml.safe_load(table) if name == "operator_calls" else platform_data(name)
-    )
-
-    with pytest.raises(RuleError, match=r"torch\.kthvalue is missing and unnoticed at once with torch 2\.8"):
-        load_table.__wrapped__("operator_calls.calls")
 
 
 def test_transformers_answers_what_its_arguments_do() -> None:

@@ -14,10 +14,9 @@ from typing import Any
 
 from mpslint.checks._tensor_given import Asked, is_given
 from mpslint.checks.late_variable import is_in_force
-from mpslint.core.finding import RuleError
 from mpslint.core.knowledge import given_fields, platform_data, rules_folder
 from mpslint.core.record import record
-from mpslint.core.versions import VersionRange, corners, format_version
+from mpslint.core.versions import VersionRange, format_version
 from mpslint.facts.values import UNKNOWN, Call, Instance, Known, Symbol, Value, alternatives_of
 from mpslint.rule.judge import Match, calls
 from mpslint.rule.reader import RuleReader
@@ -216,9 +215,6 @@ def _until(row: Mapping[str, Any], path: Path) -> tuple[VersionRange, str, str]:
     """Return the versions in which one of the operators of an entry (`op`) is missing, what is said of it, and the advice."""
     known, asked = platform_data("operators"), row.get("op", ())
     firsts = {name: first for first, group in known["first"].items() for name in group}
-    unknown = [name for name in asked if name not in firsts and name not in known["never"]]
-    if unknown:
-        raise RuleError(f"{path}: operators.yaml names no operator {unknown[0]!r}: {row}")
     comes = bool(asked) and firsts.keys() >= set(asked)
     first = max((firsts[name] for name in asked), key=lambda text: tuple(map(int, text.split(".")))) if comes else ""
     said = platform_data(path.stem).get("missing", {}).get("later" if comes else "never", {}) if row["kind"] == "missing" else {}
@@ -236,8 +232,6 @@ def load_table(name: str) -> tuple[KnownCall, ...]:
     found = []
     for row in platform_data(file)[key]:
         reader.only(row, _KEYS, key)
-        if not row.keys() & {"what", "op"} or not row.get("kind"):
-            raise RuleError(f"{path}: {key}: every entry needs `what` (or `op`) and `kind`: {row}")
         until, what, advice = _until(row, path)
         given = {name: {one: reader.comparisons(said, key) for one, said in held.items()} for name, held in row.get("given", {}).items()}
         read: dict[str, Any] = {
@@ -250,19 +244,4 @@ def load_table(name: str) -> tuple[KnownCall, ...]:
             "given": given,
         }
         found.append(KnownCall(**read))
-    _refuse_contradictions(found, f"{path}: {key}")
     return tuple(found)
-
-
-def _refuse_contradictions(entries: list[KnownCall], where: str) -> None:
-    """Raise RuleError for an operator of which a table says that it is missing and, of the same release and pass, what it computes."""
-    missing = [entry for entry in entries if entry.kind == "missing" and not entry.condition.arguments]
-    for entry in missing:
-        for other in entries:
-            names = set(entry.condition.names).intersection(other.condition.names)
-            if not names or other.kind in ("missing", "rejects") or (entry.trains and not other.trains):
-                continue
-            both = VersionRange(entry.versions.terms + other.versions.terms)
-            if (given := next(filter(both.matches, corners([both])), None)) is not None:
-                at = ", ".join(f"{package} {format_version(version)}" for package, version in given.items())
-                raise RuleError(f"{where}: {min(names)} is missing and {other.kind} at once with {at}")

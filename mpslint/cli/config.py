@@ -9,6 +9,7 @@ import click
 from mpslint.cli._options import configuration_of, format_option, target_of, target_options
 from mpslint.cli._say import standard_input
 from mpslint.core.inert import json_text
+from mpslint.core.knowledge import schema_text
 from mpslint.session.session import Options
 from mpslint.source.files import STANDARD_INPUT
 
@@ -31,9 +32,7 @@ def command(path: str, output_format: str, schema: bool, **values: Any) -> None:
       mpslint config --schema > mpslint.schema.json
     """
     if schema:
-        from mpslint.session.schema import configuration_schema, schema_text
-
-        click.echo(schema_text(configuration_schema()), nl=False)
+        click.echo(schema_text("mpslint"), nl=False)
         return
     from mpslint.report.in_force import as_data, print_in_force
     from mpslint.session.effective import in_force

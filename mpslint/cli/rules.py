@@ -11,6 +11,7 @@ import click
 
 from mpslint.core.finding import ReadError, UsageError
 from mpslint.core.inert import json_text
+from mpslint.core.knowledge import schema_text
 from mpslint.session.configuration import find_configuration
 
 if TYPE_CHECKING:
@@ -45,9 +46,7 @@ def command(output_format: str, schema: bool, own: bool, asked: tuple[str, str] 
     Exit codes: 0 listed, or all examples passed; 1 an example failed; 2 usage, or an invalid rule file; 3 the file cannot be read.
     """
     if schema:
-        from mpslint.session.schema import rule_schema, schema_text
-
-        click.echo(schema_text(rule_schema()), nl=False)
+        click.echo(schema_text("rule"), nl=False)
         return
     if asked is not None:
         _say_why(*asked)

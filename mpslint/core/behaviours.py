@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from mpslint.core.finding import RuleError
 from mpslint.core.knowledge import read_yaml, rules_folder
 from mpslint.core.record import record
-from mpslint.core.versions import Version, VersionRange, corners, format_version
+from mpslint.core.versions import Version, VersionRange
 
 DOES = ("works", "raises", "ignored", "wrong")
 _KEYS = {"versions", "does", "text"}
@@ -47,13 +47,3 @@ def behaviour_in(name: str, versions: Mapping[str, Version]) -> Behaviour:
     """Return what holds in these versions; a range about a package without a version doesn't match. Raises as `load_behaviours` does."""
     rows = load_behaviours(name)
     return next((row for row in rows if row.versions.matches(versions)), rows[-1])
-
-
-def refuse_false_claims(claims: Mapping[str, str], versions: VersionRange) -> None:
-    """Raise RuleError where a claim (`{precision.trainer.fp16: raises}`) isn't what the behaviours say in some versions of a range."""
-    for name, claimed in claims.items():
-        rows = load_behaviours(name)
-        for given in corners([versions, *(row.versions for row in rows)]):
-            if versions.matches(given) and (said := behaviour_in(name, given)).does != claimed:
-                at = ", ".join(f"{package} {format_version(version)}" for package, version in sorted(given.items()))
-                raise RuleError(f"it claims that {name} {claimed}, but the behaviours say {said.does} with {at}")

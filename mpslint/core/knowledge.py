@@ -5,7 +5,6 @@ A checkout reads the YAML files. A wheel holds them compiled instead (`_catalogu
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import importlib
 import sys
@@ -168,6 +167,11 @@ def rule_files() -> Iterator[Path]:
     yield from (path for path in paths if path.name[:3].isupper() and path.name[3:4].isdigit())
 
 
+def schema_text(name: str) -> str:
+    """Return the JSON schema of a kind of file that users write, as `tools/make_schemas.py` made it: `mpslint` (configuration), `rule`."""
+    return read_text(rules_folder().parent / "schemas" / f"{name}.schema.json")
+
+
 def own_files(place: Path) -> list[Path]:
     """Return the YAML files at a place where a user's rules lie: the file itself, or those of a folder and of the folders in it."""
     return [place] if place.is_file() else sorted((*place.glob("*.yaml"), *place.glob("*/*.yaml")))
@@ -195,15 +199,6 @@ def knowledge_digest() -> str:
 def platform_data(name: str) -> Any:
     """Return what `rules/platform/NAME.yaml` holds. Raises RuleError when there is no such file or it is not YAML."""
     return read_yaml(rules_folder() / "platform" / f"{name}.yaml")
-
-
-@contextlib.contextmanager
-def naming_key(where: str) -> Iterator[None]:
-    """Raise RuleError, which says `where` and which key, for what reading a table raises that lacks a key or has a wrong value."""
-    try:
-        yield
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise RuleError(f"{where} {error}") from None
 
 
 def given_fields(cls: type, data: Mapping[str, Any]) -> dict[str, Any]:

@@ -8,9 +8,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
 
-from mpslint.core.knowledge import naming_key, read_yaml, rules_folder
+from mpslint.core.knowledge import platform_data
 from mpslint.diagnose.compact import blank_escapes
 from mpslint.diagnose.sizes import parse_size
 
@@ -186,15 +185,13 @@ def _only_bytes(points: Sequence[Point]) -> bool:
 
 @functools.lru_cache(maxsize=1)
 def reading_of_memory_logs() -> LogReading:
-    """Return how memory logs are read. Raises RuleError when the knowledge file is not what it should be."""
-    path = rules_folder() / "platform" / "memory_log.yaml"
-    table: dict[str, Any] = read_yaml(path)
-    with naming_key(f"{path}: a key is missing or misspelt:"):
-        return LogReading(
-            columns={name: kind for kind, names in table["columns"].items() for name in names},
-            words=tuple(table["words"]),
-            units={name: float(size) for name, size in table["units"].items()},
-            evaluation=tuple(table["evaluation"]),
-            most_points=int(table["most_points"]),
-            thresholds={name: float(value) for name, value in table["thresholds"].items()},
-        )
+    """Return how memory logs are read."""
+    table = platform_data("memory_log")
+    return LogReading(
+        columns={name: kind for kind, names in table["columns"].items() for name in names},
+        words=tuple(table["words"]),
+        units={name: float(size) for name, size in table["units"].items()},
+        evaluation=tuple(table["evaluation"]),
+        most_points=table["most_points"],
+        thresholds={name: float(value) for name, value in table["thresholds"].items()},
+    )

@@ -6,10 +6,9 @@ import bisect
 import functools
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 from mpslint.core.grouped import grouped
-from mpslint.core.knowledge import naming_key, read_yaml, rules_folder
+from mpslint.core.knowledge import platform_data
 from mpslint.core.versions import Version, parse_version
 from mpslint.diagnose.compact import blank_escapes, unwrap
 from mpslint.diagnose.diagnosis import UnknownError
@@ -71,11 +70,8 @@ def versions_named(text: str) -> Mapping[str, Version]:
 @functools.lru_cache(maxsize=1)
 def _named() -> tuple[re.Pattern[str], Mapping[str, str]]:
     """Return the expression that finds `torch==2.9.1` and its kin, and the package that each spelling names."""
-    path = rules_folder() / "platform" / "packages.yaml"
-    table: dict[str, Any] = read_yaml(path)
-    with naming_key(f"{path}: a row is missing the key"):
-        rows = [*table["packages"], *table["systems"]]
-        names = {str(word): str(row["name"]) for row in rows for word in row["called"]}
+    table = platform_data("packages")
+    names = {word: row["name"] for row in (*table["packages"], *table["systems"]) for word in row["called"]}
     words = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
     expression = (
         rf"(?<![\w./-])[`'\"]?({words})[`'\"]?(?: version)?(?: \([^)\n]{{1,20}}\))?"

@@ -6,9 +6,8 @@ import functools
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
-from mpslint.core.knowledge import naming_key, platform_data, read_yaml, rules_folder
+from mpslint.core.knowledge import platform_data
 from mpslint.core.versions import VersionRange
 from mpslint.diagnose.pattern import compile_pattern
 from mpslint.diagnose.sizes import GIB, Size, parse_size
@@ -155,14 +154,12 @@ def _torch_versions(numbers: Numbers, torch: Mapping[str, VersionRange]) -> Vers
 
 @functools.lru_cache(maxsize=1)
 def _knowledge() -> _Knowledge:
-    path = rules_folder() / "platform" / "out_of_memory.yaml"
-    table: dict[str, Any] = read_yaml(path)
-    with naming_key(f"{path}: a key is missing or misspelt:"):
-        return _Knowledge(
-            numbers={name: compile_pattern(text).regex for name, text in table["numbers"].items()},
-            reach=int(table["reach"]),
-            torch={name: VersionRange.parse(text) for name, text in table["torch"].items()},
-            ratio=float(platform_data("allocator")["watermarks"]["high"]),
-            thresholds={name: float(value) for name, value in table["thresholds"].items()},
-            says=dict(table["says"]),
-        )
+    table = platform_data("out_of_memory")
+    return _Knowledge(
+        numbers={name: compile_pattern(text).regex for name, text in table["numbers"].items()},
+        reach=table["reach"],
+        torch={name: VersionRange.parse(text) for name, text in table["torch"].items()},
+        ratio=float(platform_data("allocator")["watermarks"]["high"]),
+        thresholds={name: float(value) for name, value in table["thresholds"].items()},
+        says=table["says"],
+    )

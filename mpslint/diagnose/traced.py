@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping
 
-from mpslint.core.finding import RuleError
 from mpslint.core.knowledge import platform_data
 from mpslint.core.record import record
 from mpslint.core.versions import Version, parse_version
@@ -40,12 +39,9 @@ def versions_traced(log: Log, offset: int) -> dict[str, Version]:
 
 @functools.lru_cache(maxsize=1)
 def _lines() -> tuple[TracedLine, ...]:
-    """Return the table. Raises RuleError naming a row that is wrong."""
     found = []
     for place, row in platform_data("traced_lines").items():
         path, _, function = place.partition(":")
-        numbers = {parse_version(str(release)): number for release, number in row["lines"].items()}
-        if not function or None in numbers or set(row) != {"written", "lines"}:
-            raise RuleError(f"traced_lines.yaml: {place}: write it as PATH:FUNCTION, with `written` and `lines` by release")
-        found.append(TracedLine(path, function, {version: number for version, number in numbers.items() if version is not None}))
+        numbers = ((parse_version(str(release)), number) for release, number in row["lines"].items())
+        found.append(TracedLine(path, function, {version: number for version, number in numbers if version is not None}))
     return tuple(found)

@@ -5,9 +5,8 @@ from __future__ import annotations
 import platform
 from collections.abc import Mapping
 from importlib import metadata
-from typing import Any
 
-from mpslint.core.knowledge import naming_key, read_yaml, rules_folder
+from mpslint.core.knowledge import platform_data
 from mpslint.core.versions import Version, parse_version
 
 
@@ -23,11 +22,8 @@ def installed_packages() -> Mapping[str, str]:
 
 
 def known_packages() -> tuple[str, ...]:
-    """Return the packages that mpslint knows. Raises RuleError when their file is not what it should be."""
-    path = rules_folder() / "platform" / "packages.yaml"
-    table: dict[str, Any] = read_yaml(path)
-    with naming_key(f"{path}: a row is missing the key"):
-        return tuple(str(row["name"]) for row in table["packages"])
+    """Return the packages that mpslint knows."""
+    return tuple(row["name"] for row in platform_data("packages")["packages"])
 
 
 def versions_of(packages: Mapping[str, str], macos: Version | None) -> Mapping[str, Version]:

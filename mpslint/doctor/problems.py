@@ -5,12 +5,10 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from mpslint.core.behaviours import refuse_false_claims
-from mpslint.core.finding import RuleError, Severity
-from mpslint.core.knowledge import read_yaml, rules_folder
+from mpslint.core.finding import Severity
+from mpslint.core.knowledge import platform_data
 from mpslint.core.versions import Version, VersionRange
 from mpslint.doctor.machine import ThisMachine
 from mpslint.doctor.torch_probe import TorchProbe
@@ -36,7 +34,6 @@ class Combination:
     problem: Problem
 
 
-_KEYS = {"id", "versions", "mps", "severity", "with", "effect", "change", "sources", "claims"}
 _HIGH, _LOW = "PYTORCH_MPS_HIGH_WATERMARK_RATIO", "PYTORCH_MPS_LOW_WATERMARK_RATIO"
 _FALLBACK = "PYTORCH_ENABLE_MPS_FALLBACK"
 _DEFAULT_HIGH, _DEFAULT_LOW, _HIGHEST = 1.7, 1.4, 2.0
@@ -50,31 +47,13 @@ def broken_combinations(versions: Mapping[str, Version]) -> tuple[Problem, ...]:
 
 @functools.lru_cache(maxsize=1)
 def combinations() -> tuple[Combination, ...]:
-    """Return the known combinations. Raises RuleError naming the file, the entry and the key that is wrong."""
-    path = rules_folder() / "platform" / "broken_combinations.yaml"
-    return tuple(_combination(entry, f"{path}: {entry.get('id', 'entry without id')}") for entry in read_yaml(path))
+    """Return the known combinations."""
+    return tuple(map(_combination, platform_data("broken_combinations")))
 
 
-def _combination(entry: Mapping[str, Any], where: str) -> Combination:
-    for key in entry:
-        if key not in _KEYS:
-            raise RuleError(f"{where}: unknown key {key!r}; the keys are {', '.join(sorted(_KEYS))}")
-    try:
-        problem = Problem(
-            id=entry["id"],
-            severity=Severity(entry["severity"]),
-            effect=entry["effect"],
-            change=entry["change"],
-            only_with=entry.get("with", ""),
-            sources=tuple(entry["sources"]),
-        )
-        versions = VersionRange.parse(entry["versions"])
-        refuse_false_claims(entry.get("claims", {}), versions)
-        return Combination(versions, problem)
-    except (KeyError, ValueError) as error:
-        raise RuleError(f"{where}: {error} is missing or not known") from None
-    except RuleError as error:
-        raise RuleError(f"{where}: versions, claims: {error}") from None
+def _combination(entry: Mapping[str, Any]) -> Combination:
+    said = (entry["effect"], entry["change"], entry.get("with", ""), tuple(entry["sources"]))
+    return Combination(VersionRange.parse(entry["versions"]), Problem(entry["id"], Severity(entry["severity"]), *said))
 
 
 def machine_problems(machine: ThisMachine, torch: TorchProbe | None) -> tuple[Problem, ...]:
@@ -162,11 +141,6 @@ def limits_on_this_machine() -> str:
     return " ".join(str(_doctor_knowledge()["limits_on_this_machine"]).split())
 
 
-@functools.lru_cache(maxsize=1)
-def _doctor_knowledge() -> dict[str, Any]:
-    path: Path = rules_folder() / "platform" / "doctor.yaml"
-    table: dict[str, Any] = read_yaml(path)
-    for key in ("variables", "prefixes", "problems", "accelerate_config", "limits_on_this_machine"):
-        if key not in table:
-            raise RuleError(f"{path}: {key} is missing")
+def _doctor_knowledge() -> Mapping[str, Any]:
+    table: Mapping[str, Any] = platform_data("doctor")
     return table

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from mpslint.core.finding import RuleError, UsageError
-from mpslint.core.knowledge import naming_key, read_yaml, rules_folder
+from mpslint.core.finding import UsageError
+from mpslint.core.knowledge import platform_data
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +48,9 @@ class ChipAndMemory:
 
 @functools.lru_cache(maxsize=1)
 def chips() -> tuple[Chip, ...]:
-    """Return all chips. Raises RuleError naming the row and the key that is missing or wrong."""
-    table, path = _table()
-    with naming_key(f"{path}: there is no"):
-        generations, rows = dict(table["generations"]), list(table["chips"])
-    return tuple(_chip(row, generations, path) for row in rows)
+    """Return all chips."""
+    table = platform_data("chips")
+    return tuple(_chip(row, table["generations"][row["name"].split()[0]]) for row in table["chips"])
 
 
 def variants_of(text: str) -> tuple[Chip, ...]:
@@ -77,44 +75,21 @@ def chip_of(machine: str, cores: int | None) -> Chip | None:
 
 
 def macs_of(names: tuple[str, ...]) -> tuple[ChipAndMemory, ...]:
-    """Return every Mac sold with the chips named, or those that reports list where none is named. Raises UsageError, RuleError."""
+    """Return every Mac sold with the chips named, or those that reports list where none is named. Raises UsageError."""
     if names:
         return tuple(ChipAndMemory(chip, size) for name in names for chip in named_chips(name) for size in chip.memory)
-    table, path = _table()
-    found = []
-    for row in table.get("listed", ()):
-        chip = next((chip for chip in chips() if (chip.name, chip.cores) == (row.get("name"), row.get("cores"))), None)
-        if chip is None or row.get("memory") not in chip.memory:
-            raise RuleError(f"{path}: `listed` names a Mac that is not in `chips`: {row}")
-        found.append(ChipAndMemory(chip, row["memory"]))
-    return tuple(found)
+    known = {(chip.name, chip.cores): chip for chip in chips()}
+    return tuple(ChipAndMemory(known[row["name"], row["cores"]], row["memory"]) for row in platform_data("chips")["listed"])
 
 
-def _table() -> tuple[Mapping[str, Any], str]:
-    path = rules_folder() / "platform" / "chips.yaml"
-    table = read_yaml(path)
-    if not isinstance(table, dict):
-        raise RuleError(f"{path}: holds no keys")
-    return table, str(path)
-
-
-def _chip(row: Any, generations: Mapping[str, Any], path: str) -> Chip:
-    name = row.get("name") if isinstance(row, dict) else None
-    if not isinstance(name, str):
-        raise RuleError(f"{path}: a chip without a name: {row!r:.60}")
-    generation = name.split()[0]
-    with naming_key(f"{path}: {name}: missing key"):
-        about = generations[generation]
-        rates = {**about["rates"], **row.get("rates", {})}
-        for dtype, rate in rates.items():
-            if not rate.get("source"):
-                raise RuleError(f"{path}: {name}: the {dtype} rate has no source")
-        return Chip(
-            name,
-            int(row["cores"]),
-            float(row["bandwidth"]) * 1e9,
-            tuple(int(size) for size in row["memory"]),
-            generation,
-            {dtype: float(rate["tflops"]) * 1e12 for dtype, rate in rates.items()},
-            float(about["launch"]["us"]) * 1e-6,
-        )
+def _chip(row: Mapping[str, Any], generation: Mapping[str, Any]) -> Chip:
+    rates = {**generation["rates"], **row.get("rates", {})}
+    return Chip(
+        row["name"],
+        row["cores"],
+        row["bandwidth"] * 1e9,
+        tuple(row["memory"]),
+        row["name"].split()[0],
+        {dtype: rate["tflops"] * 1e12 for dtype, rate in rates.items()},
+        generation["launch"]["us"] * 1e-6,
+    )

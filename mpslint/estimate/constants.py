@@ -7,10 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from mpslint.core.knowledge import naming_key, platform_data
+from mpslint.core.knowledge import platform_data
 from mpslint.core.versions import Version, VersionRange
-
-_MISSING = "rules/platform/step_time.yaml: missing key"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,44 +62,39 @@ class Uncovered:
 
 @functools.lru_cache(maxsize=1)
 def constants() -> Constants:
-    """Return the constants that mpslint ships. Raises RuleError naming the key that is missing or wrong."""
+    """Return the constants that mpslint ships."""
     return made_of(platform_data("step_time"))
 
 
 def made_of(table: Mapping[str, Any]) -> Constants:
-    """Return the constants of a table in the form of `step_time.yaml`. Raises RuleError."""
-    with naming_key(_MISSING):
-        model, older = table["model"], table["older"]
-        return Constants(
-            efficiency={kind: float(value) for kind, value in model["efficiency"].items()},
-            **{name: float(model[name]) for name in ("share", "overlap", "fixed", "launch", "wait")},
-            older=VersionRange.parse(older["versions"]),
-            older_generations=tuple(older["generations"]),
-            older_factor=float(older["matmul"]),
-        )
+    """Return the constants of a table in the form of `step_time.yaml`."""
+    model, older = table["model"], table["older"]
+    return Constants(
+        efficiency={kind: float(value) for kind, value in model["efficiency"].items()},
+        **{name: float(model[name]) for name in ("share", "overlap", "fixed", "launch", "wait")},
+        older=VersionRange.parse(older["versions"]),
+        older_generations=tuple(older["generations"]),
+        older_factor=float(older["matmul"]),
+    )
 
 
 @functools.lru_cache(maxsize=1)
 def spreads() -> tuple[Mapping[str, Spread], Uncovered]:
-    """Return the spreads by name, and what the points do not cover. Raises RuleError."""
+    """Return the spreads by name, and what the points do not cover."""
     table = platform_data("step_time")
-    with naming_key(_MISSING):
-        wide, unknown = table["wide"], table["unknown"]
-        found = {name: Spread(float(row["low"]), float(row["high"])) for name, row in table["spread"].items()}
-        return found, Uncovered(
-            seconds=float(wide["seconds"]),
-            share=float(wide["share"]),
-            **{name: tuple(wide[name]) for name in ("kinds", "chips", "dtypes")},
-            unknown_share=float(unknown["share"]),
-            unknown_kinds=tuple(unknown["kinds"]),
-            unknown=str(unknown["say"]),
-        )
+    wide, unknown = table["wide"], table["unknown"]
+    found = {name: Spread(float(row["low"]), float(row["high"])) for name, row in table["spread"].items()}
+    return found, Uncovered(
+        seconds=float(wide["seconds"]),
+        share=float(wide["share"]),
+        **{name: tuple(wide[name]) for name in ("kinds", "chips", "dtypes")},
+        unknown_share=float(unknown["share"]),
+        unknown_kinds=tuple(unknown["kinds"]),
+        unknown=unknown["say"],
+    )
 
 
 def compiling(versions: Mapping[str, Version]) -> Compiling | None:
-    """Return what compiling a graph takes in a torch; None where the torch is not known. Raises RuleError."""
-    with naming_key(_MISSING):
-        for row in platform_data("step_time")["compile"]:
-            if VersionRange.parse(row["versions"]).matches(versions):
-                return Compiling(row["milliseconds"] / 1e3, row["low"] / 1e3, row["high"] / 1e3)
-    return None
+    """Return what compiling a graph takes in a torch; None where the torch is not known."""
+    rows = (row for row in platform_data("step_time")["compile"] if VersionRange.parse(row["versions"]).matches(versions))
+    return next((Compiling(row["milliseconds"] / 1e3, row["low"] / 1e3, row["high"] / 1e3) for row in rows), None)

@@ -8,8 +8,7 @@ from collections.abc import Mapping
 from string import Formatter
 from typing import Any
 
-from mpslint.core.finding import RuleError
-from mpslint.core.knowledge import platform_data, read_yaml, rules_folder
+from mpslint.core.knowledge import platform_data
 from mpslint.core.record import record
 from mpslint.core.versions import Version, VersionRange, parse_version
 
@@ -185,24 +184,7 @@ def _is_in(name: str, versions: Mapping[str, Version]) -> bool:
 
 @functools.lru_cache(maxsize=1)
 def load_platform() -> Platform:
-    """Return the answers. Raises RuleError naming the file when a key is missing or unknown."""
-    path = rules_folder() / "platform" / "answers.yaml"
-    data = read_yaml(path)
-    fields = Platform.__dataclass_fields__
-    wrong = set(fields) ^ set(data)
-    if wrong:
-        raise RuleError(f"{path}: missing or unknown: {', '.join(sorted(wrong))}")
-    answers: dict[str, Any] = {key: frozenset(value) if isinstance(value, list) else value for key, value in data.items()}
-    return Platform(**answers)
-
-
-@functools.lru_cache(maxsize=1)
-def with_cuda() -> Platform:
-    """Return the answers of a Linux machine with one CUDA device, on which a file that is fixed for the Mac has to mean what it meant."""
-    mac = load_platform()
-    answers: dict[str, Any] = {name: getattr(mac, name) for name in Platform.__dataclass_fields__}
-    without_mps = dict.fromkeys((name for name in mac.results if "mps" in name), False)
-    cuda = {name: 1 if name.endswith("count") else True for name in mac.results if name in mac.cuda_questions}
-    values = {**mac.values, "sys.platform": "linux"}
-    results = {name: answer for name, answer in mac.results.items() if not isinstance(answer, list)}
-    return Platform(**{**answers, "values": values, "results": {**results, **without_mps, **cuda}})
+    """Return the answers."""
+    rows = platform_data("answers").items()
+    said: dict[str, Any] = {key: frozenset(value) if isinstance(value, list) else value for key, value in rows}
+    return Platform(**said)

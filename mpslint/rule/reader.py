@@ -37,17 +37,17 @@ _OPTIONS = {
     "event": {"of", "certainty", "dtype", "graph", "follows", "memory"},
 }  # fmt: skip
 """What the subjects of conditions take as `options`; a check has its own."""
-_CONDITION_KEYS = {*SUBJECTS, *COMPARISONS, "any", *Condition.__annotations__} - {"subject", "names", "comparisons"}
+CONDITION_KEYS = {*SUBJECTS, *COMPARISONS, "any", *Condition.__annotations__} - {"subject", "names", "comparisons"}
 _FLAGS = tuple("by_default everywhere beside_others on_request any_machine worsens as_one terse tried".split())
-_RULE_KEYS = {
+RULE_KEYS = {
     "id", "name", "title", "when", "unless", "unless_guarded", "unless_in_run", "outcomes", "severity", "message", "fix", "why",
     "examples", "sources", "since", "versions", "at", "once", "certain", "leads_to", *_FLAGS,
 }  # fmt: skip
-_FIX_KEYS = {*FixRecipe.__annotations__}
+FIX_KEYS = {*FixRecipe.__annotations__}
 _OUTCOME_KEYS = {"versions", "severity", "message", "when", "unless"}
 _BEHAVIOUR_KEYS = {"behaviour", "does", "versions", "severity", "message", "when", "unless"}
 SEVERITY_OF = {"raises": "error", "wrong": "error", "ignored": "warning"}
-_EXAMPLE_KEYS = {*Example.__annotations__}
+EXAMPLE_KEYS = {*Example.__annotations__}
 
 
 def topics_of_tests() -> Mapping[str, list[str]]:
@@ -90,7 +90,7 @@ class RuleReader:
 
     def rule(self, data: Mapping[str, Any]) -> Rule:
         """Return the Rule."""
-        self.only(data, _RULE_KEYS, "rule")
+        self.only(data, RULE_KEYS, "rule")
         for key in ("id", "name", "title", "when", "why", "examples", "sources"):
             if not data.get(key):
                 raise self.fail(f"rule: {key!r} is missing")
@@ -182,7 +182,7 @@ class RuleReader:
         """Return one condition."""
         if not isinstance(data, dict):
             raise self.fail(f"{where}: a condition is a mapping such as {{setting: precision.mixed, is: fp16}}")
-        self.only(data, _CONDITION_KEYS, where)
+        self.only(data, CONDITION_KEYS, where)
         subjects = [key for key in SUBJECTS if key in data]
         if len(subjects) != 1:
             raise self.fail(f"{where}: a condition has exactly one subject of: {', '.join(SUBJECTS)}")
@@ -221,7 +221,7 @@ class RuleReader:
 
     def fix(self, data: Mapping[str, Any]) -> FixRecipe:
         """Return one fix recipe."""
-        self.only(data, _FIX_KEYS, "fix")
+        self.only(data, FIX_KEYS, "fix")
         if data.get("safety") not in [safety.value for safety in Safety]:
             raise self.fail("fix: safety is one of safe, unsafe, manual")
         for name in data.get("set", {}):
@@ -245,7 +245,7 @@ class RuleReader:
 
     def example(self, data: Mapping[str, Any]) -> Example:
         """Return one example."""
-        self.only(data, _EXAMPLE_KEYS, "examples")
+        self.only(data, EXAMPLE_KEYS, "examples")
         if ("bad" in data) == ("ok" in data):
             raise self.fail("examples: each has either `bad` (with `good`, where there is a fix) or `ok`")
         target = {name: str(version) for name, version in data.get("target", {}).items()}
@@ -254,9 +254,3 @@ class RuleReader:
 
 def _as_tuple(data: Any) -> tuple[str, ...]:
     return (data,) if isinstance(data, str) else tuple(data)
-
-
-def rule_keys() -> Mapping[str, frozenset[str]]:
-    """Return the keys of a rule file by the part of it that they stand in."""
-    keys = {"rule": _RULE_KEYS, "condition": _CONDITION_KEYS, "fix": _FIX_KEYS, "example": _EXAMPLE_KEYS}
-    return {part: frozenset(names) for part, names in keys.items()}

@@ -57,18 +57,6 @@ KEYS: Mapping[str, type] = {
     "rules": list,
 }
 _IN_TOML = {list: "a list of strings", dict: "a table", str: "a string", bool: "true or false"}
-MEANINGS: Mapping[str, str] = {
-    "select": "Only these rules: ids, names or beginnings of ids (MPS3). Every rule by default.",
-    "ignore": "Not these rules.",
-    "exclude": "Not these files: patterns as in .gitignore, from the folder of this file.",
-    "per-file-ignores": "Not these rules in files that match a pattern.",
-    "severity": "Nothing below this severity: error, warning or note.",
-    "unsafe": "mpslint fix also makes changes that change the run.",
-    "this-mac-only": "Nothing runs the code but this Mac: fixes write the short form, and may change what other machines do.",
-    "target": "What the code will run on: versions of packages and of macOS, the Mac's memory and chip.",
-    "rules": "Folders of your own rule files.",
-}
-"""What each key means, for `mpslint config` and for editors."""
 
 
 def find_configuration(folder: str | Path) -> Configuration:

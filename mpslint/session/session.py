@@ -21,7 +21,6 @@ from mpslint.program.unreached import read
 from mpslint.session.configuration import Configuration, find_configuration, load_configuration, overridden
 from mpslint.source.document import Document, Kind, Unread
 from mpslint.source.files import STANDARD_INPUT, FoundFile, each_once, find_files, is_excluded
-from mpslint.source.glance import cannot_parse
 from mpslint.source.reader import MARKDOWN, is_text_notebook, kind_of
 
 if TYPE_CHECKING:  # what follows is only loaded for a file that rules may have something to say about
@@ -203,17 +202,6 @@ def _may_matter(found: FoundFile, data: bytes, configuration: Configuration, opt
     return broken or names_framework_in(data, configuration, options)
 
 
-def _broken_at_a_glance(document: Document) -> str:
-    """Return why a script that was not parsed does not parse, if a glance makes that likely: left in a merge, cut off, Python 2; else ''.
-
-    Parsing every script in which no rule can find anything would cost a tenth of a run, to say what Python says.
-    """
-    if document.kind is not Kind.PYTHON or not cannot_parse(document):
-        return ""
-    unread = parse_program(document, document.python).unread
-    return _problem(document, unread[0]) if unread else ""
-
-
 def names_framework_in(data: bytes, configuration: Configuration, options: Options) -> bool:
     """Return whether a file names anything that rules are about; where rules are chosen, they are loaded, so that wrong names are said."""
     configured = configuration.select or configuration.ignore or configuration.per_file_ignores or configuration.rules
@@ -258,8 +246,7 @@ def _checked(found: FoundFile, document: Document, configuration: Configuration,
     rules = rules_for(document.path, configuration, options)
     target = target_for(document, configuration, options.target, options.observed)
     checked = check(document, target, rules, found.is_named, is_reached)
-    is_unparsed = not (found.is_named or checked.evidence)
-    problem = _broken_at_a_glance(document) if is_unparsed else syntax_problem(checked, found.is_named)
+    problem = syntax_problem(checked, found.is_named)
     if problem:
         return FileResult(found.path, problem=problem)
     threshold = options.severity or configuration.severity

@@ -7,8 +7,7 @@ import functools
 from collections.abc import Mapping
 from dataclasses import field
 
-from mpslint.core.finding import RuleError
-from mpslint.core.knowledge import read_yaml, rules_folder
+from mpslint.core.knowledge import platform_data
 from mpslint.core.record import record
 from mpslint.core.versions import Version, VersionRange
 
@@ -52,20 +51,16 @@ class ArgumentFacts:
 
 @functools.lru_cache(maxsize=1)
 def load_arguments() -> ArgumentFacts:
-    """Return everything that is known of arguments. Raises RuleError naming the file and the key."""
-    path = rules_folder() / "platform" / "arguments.yaml"
-    data = dict(read_yaml(path))
+    """Return everything that is known of arguments."""
+    data = dict(platform_data("arguments"))
     families = {
         role: ArgumentFamily(row["owner"], tuple(row.get("names", ["*"])), tuple(row.get("not_names", ())))
         for role, row in data.pop("families").items()
     }
-    found: dict[str, dict[str, ArgumentFact]] = {}
-    for owner, arguments in data.items():
-        found[owner] = {}
-        for name, fact in arguments.items():
-            if unknown := fact.keys() - (ArgumentFact.__annotations__.keys() - {"owner", "name"}):
-                raise RuleError(f"{path}: {owner}: {name}: unknown key {sorted(unknown)[0]!r}")
-            found[owner][name] = ArgumentFact(owner, name, **{**fact, "exists": VersionRange.parse(fact["exists"])})
+    found = {
+        owner: {name: ArgumentFact(owner, name, **{**fact, "exists": VersionRange.parse(fact["exists"])}) for name, fact in facts.items()}
+        for owner, facts in data.items()
+    }
     return ArgumentFacts(found, families)
 
 

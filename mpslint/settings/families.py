@@ -8,12 +8,9 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import field
 
-from mpslint.core.finding import RuleError
-from mpslint.core.knowledge import read_yaml, rules_folder
+from mpslint.core.knowledge import platform_data
 from mpslint.core.record import record
 
-_FAMILY_KEYS = {"family", "names", "classes", "length", "tokenizer", "dropout"}
-_HEAD_KEYS = {"head", "classes"}
 NO_LIMIT = "none"
 
 
@@ -74,22 +71,15 @@ def _class_name(qualified: str) -> str:
 
 @functools.lru_cache(maxsize=1)
 def load_families() -> Families:
-    """Return what is known of models. Raises RuleError naming the file and the key that is wrong."""
-    path = rules_folder() / "platform" / "model_families.yaml"
-    data = read_yaml(path)
+    """Return what is known of models."""
+    data = platform_data("model_families")
     families = []
     for row in data["families"]:
-        if unknown := set(row) - _FAMILY_KEYS:
-            raise RuleError(f"{path}: {row.get('family')}: unknown key {sorted(unknown)[0]!r}")
         length = row.get("length")
         padded = row.get("tokenizer", length)
         limit = None if padded == NO_LIMIT else padded
         known = tuple(row.get("classes", ())), length, limit, row.get("dropout", {})
         families.append(ModelFamily(row["family"], row["names"], *known))
-    heads = []
-    for row in data["heads"]:
-        if unknown := set(row) - _HEAD_KEYS:
-            raise RuleError(f"{path}: {row.get('head')}: unknown key {sorted(unknown)[0]!r}")
-        heads += [(glob, row["head"]) for glob in row["classes"]]
+    heads = [(glob, row["head"]) for row in data["heads"] for glob in row["classes"]]
     quantised = data["quantised"]
     return Families(tuple(families), tuple(heads), quantised["names"], quantised["bitsandbytes"], tuple(data["positions"]))

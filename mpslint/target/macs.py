@@ -6,7 +6,7 @@ import functools
 import re
 
 from mpslint.core.finding import UsageError
-from mpslint.core.knowledge import naming_key, platform_data, read_yaml, rules_folder
+from mpslint.core.knowledge import platform_data
 from mpslint.core.record import record
 from mpslint.core.versions import Version, VersionRange
 
@@ -95,17 +95,15 @@ class Macs:
 
 @functools.lru_cache(maxsize=1)
 def macs() -> Macs:
-    """Return the table that mpslint ships. Raises RuleError when a row is not what it should be."""
-    path = rules_folder() / "platform" / "macs.yaml"
-    table = read_yaml(path)
-    with naming_key(f"{path}: a row is missing the key"):
-        return Macs(
-            tuple(Mac(int(row["memory"]), float(row["working_set"]), str(row["macos"])) for row in table["macs"]),
-            tuple(float(row["working_set"]) for row in table["virtual"]),
-            VersionRange.parse(table["newer"]),
-            tuple(int(size) for size in table["listed"]),
-            int(table["reserve"]),
-        )
+    """Return the table that mpslint ships."""
+    table = platform_data("macs")
+    return Macs(
+        tuple(Mac(row["memory"], float(row["working_set"]), row["macos"]) for row in table["macs"]),
+        tuple(float(row["working_set"]) for row in table["virtual"]),
+        VersionRange.parse(table["newer"]),
+        tuple(table["listed"]),
+        table["reserve"],
+    )
 
 
 def limits(memory_gb: int, macos: Version | None = None) -> MemoryLimits:

@@ -7,8 +7,7 @@ import functools
 from collections.abc import Mapping
 from typing import Any
 
-from mpslint.core.finding import RuleError
-from mpslint.core.knowledge import platform_data, read_yaml, rules_folder
+from mpslint.core.knowledge import platform_data
 from mpslint.core.record import record
 from mpslint.core.versions import Version, VersionRange
 
@@ -139,10 +138,7 @@ DTYPES: Mapping[str, tuple[int, int]] = {
 
 @functools.lru_cache(maxsize=1)
 def load_kinds() -> Kinds:
-    """Return them. Raises RuleError naming the file when a key is missing or unknown."""
-    path = rules_folder() / "platform" / "tensors.yaml"
-    data = read_yaml(path)
-    if wrong := set(Kinds.__dataclass_fields__) ^ set(data):
-        raise RuleError(f"{path}: missing or unknown: {', '.join(sorted(wrong))}")
-    said: dict[str, Any] = {key: frozenset(value) if isinstance(value, list) else value for key, value in data.items()}
+    """Return them."""
+    rows = platform_data("tensors").items()
+    said: dict[str, Any] = {key: frozenset(value) if isinstance(value, list) else value for key, value in rows}
     return Kinds(**said)

@@ -7,7 +7,6 @@ from collections.abc import Collection, Mapping
 from dataclasses import field
 from typing import Any
 
-from mpslint.core.finding import RuleError
 from mpslint.core.knowledge import knowledge_files, read_yaml
 from mpslint.core.record import record
 
@@ -112,24 +111,17 @@ class Signature:
         return bool(self.called_with or self.inside or self.registered or self.weights or may_have)
 
 
-_FIELDS = frozenset(Signature.__annotations__) - {"name"}
-
-
 @functools.lru_cache(maxsize=1)
 def load_signatures() -> Mapping[str, Signature]:
-    """Return the signatures by qualified name. Raises RuleError for a table that says what it can't."""
+    """Return the signatures by qualified name."""
     found: dict[str, Signature] = {}
     for path in knowledge_files("signatures"):
         table = read_yaml(path)
         forms = table["forms"]
         for key, said in table["entries"].items():
-            if unknown := said.keys() - _FIELDS - {"forms"}:
-                raise RuleError(f"{path}: {key}: unknown key {sorted(unknown)[0]!r}")
             for form in said.get("forms", table.get("default_forms", ())):
                 pattern = forms[form]
                 name = pattern["name"].replace("{}", key)
-                if name in found:
-                    raise RuleError(f"{path}: {name} is there twice")
                 given = {**pattern.get("adds", {}), **{one: value for one, value in said.items() if one != "forms"}}
                 found[name] = signature_of(name, given)
     return found

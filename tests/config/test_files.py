@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import textwrap
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from mpslint.core.finding import RuleError
 from mpslint.engine import check
 from mpslint.rewrite.apply import fix
 from mpslint.rule.frameworks import names_framework
 from mpslint.rule.loading import load_rules
-from mpslint.settings.dialect_reader import read_dialect
 from mpslint.settings.dialects import load_dialects
 from mpslint.settings.evidence import Evidence, gather_evidence
 from mpslint.settings.plan import TrainingPlan
@@ -286,24 +283,3 @@ def test_every_recognised_file_passes_the_gate() -> None:
         for word in pattern.words:
             assert names_framework(f"{word}: 1\n".encode(), RULES)
         assert pattern.words
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("dialect: x\nroots: []\nconfigs:\n  - {role: arguments, title: t}\n", "by which keys"),
-        ("dialect: x\nroots: []\nconfigs:\n  - {role: arguments, title: t, needs: [a], keys: [b]}\n", "unknown key 'keys'"),
-        ("dialect: x\nroots: []\ntables:\n  a: {extends: other/b}\n", "extends 'other/b'"),
-        ("dialect: x\nroots: []\ntables:\n  a: {mappings: {kwargs: b}}\n", "the mapping 'kwargs' holds arguments of 'b'"),
-        ("dialect: x\nroots: []\nnodes:\n  - {name: _target_, args: x}\n", "unknown key 'args'"),
-    ],
-)
-def test_a_wrong_signature_is_said(text: str, said: str, tmp_path: Path) -> None:
-    """The error names the file and the key."""
-    path = tmp_path / "bad.yaml"
-    path.write_text(text)
-    (tmp_path / "other.yaml").write_text("dialect: other\nroots: []\n")
-    with pytest.raises(RuleError, match=r"bad\.yaml") as raised:
-        read_dialect(path)
-
-    assert said in str(raised.value)

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
-from mpslint.core.finding import RuleError
 from mpslint.diagnose import Explained, Log, diagnose
-from mpslint.diagnose.catalogue import NAME, OPERATOR, Message, SeenText, catalogue, load_catalogue
+from mpslint.diagnose.catalogue import NAME, OPERATOR, Message, SeenText, catalogue
 from mpslint.diagnose.compact import compact
 from mpslint.diagnose.fill import filled
 from mpslint.diagnose.first_versions import NEVER, SINCE
@@ -82,84 +79,6 @@ def test_texts_and_changes_are_there() -> None:
         assert all(example.source for example in message.examples)
         if message.role.value == "cause" and not message.reader:
             assert message.explanation.changes, message.id
-
-
-def entry(**changes: str) -> str:
-    """Return the YAML of a message, with some keys changed or added."""
-    keys = {
-        "id": "example",
-        "title": "An example",
-        "patterns": '["a text of its own {number:count}"]',
-        "means": "It means {count}.",
-        "texts": '[{source: x, text: "a text of its own 12"}]',
-        **changes,
-    }
-    return "- " + "\n  ".join(f"{key}: {value}" for key, value in keys.items() if value) + "\n"
-
-
-@pytest.mark.parametrize(
-    ("changes", "complaint"),
-    [
-        ({"colour": "red"}, "unknown key 'colour'"),
-        ({"id": "Not An Id"}, "id: write it as small-words-with-hyphens"),
-        ({"title": ""}, "title: a text is needed here"),
-        ({"role": "culprit"}, "role: 'culprit' is not known here"),
-        ({"severity": "fatal"}, "severity: 'fatal' is not known here"),
-        ({"certain": "maybe"}, "certain: write true or false"),
-        ({"patterns": "[]"}, "patterns: at least one is needed"),
-        ({"patterns": '["too short"]', "means": "x"}, "has no run of 9 characters"),
-        ({"patterns": '["a text of its own {thing}"]', "means": "x"}, "unknown hole '{thing}'"),
-        ({"patterns": '["a text of its own {text}"]', "means": "x"}, "needs words on both sides"),
-        ({"patterns": '["a {word} text of its own"]', "means": "x"}, "'word' can only be the end"),
-        ({"patterns": '["a text of its own }"]', "means": "x"}, "a brace that isn't part of a placeholder"),
-        ({"patterns": '["a text of its own {text}b{text}c{text}d{text} e"]', "means": "x"}, "more than 3 holes"),
-        ({"patterns": "[3]"}, "patterns: write a text"),
-        ({"patterns": '[{text: "a text of its own {number:count}", versions: torch 2}]'}, "bad version range"),
-        ({"means": "It means {nothing}."}, "{nothing} is not captured by every pattern"),
-        ({"texts": ""}, "texts: at least one is needed"),
-        ({"texts": "[just a text]"}, "texts: write {text: ..., source: ...}"),
-        ({"texts": '[{source: x, text: "quite another text"}]'}, "no pattern fits 'quite another text'"),
-        ({"explains": "[somebody]"}, "there is no message 'somebody'"),
-        ({"rules": "MPS101"}, "rules: write a list of words"),
-        ({"reader": "tea-leaves"}, "reader: 'tea-leaves' is not one of out-of-memory"),
-        ({"change": "[{say: do it, sets: {a.b: 1}}]"}, "unknown key 'sets'"),
-        ({"change": "[{say: do it, set: {batch: 1}}]"}, "unknown setting 'batch'"),
-        ({"change": "[{say: do it, set: {batch.train: [1]}}]"}, "batch.train: [1] is not of type count"),
-        ({"change": "[{say: do it, set: {precision.mixed: half}}]"}, "precision.mixed: 'half' is not one of no, fp16"),
-        ({"change": "[{say: do it, set: 3}]"}, "set: write it as {padding.multiple_of: 64}"),
-        ({"change": "[{say: do it, upgrade: 3}]"}, "write versions as 'torch >= 2.8'"),
-        ({"change": "do it"}, "change: write a list of entries"),
-    ],
-)
-def test_a_wrong_entry_names_the_file_and_the_key(tmp_path: Path, changes: dict[str, str], complaint: str) -> None:
-    """A mistake in the catalogue stops with one line that says where it is."""
-    path = tmp_path / "example.yaml"
-    path.write_text(entry(**changes))
-
-    with pytest.raises(RuleError) as raised:
-        load_catalogue([path])
-
-    assert complaint in str(raised.value)
-    assert "example.yaml" in str(raised.value)
-    assert "\n" not in str(raised.value)
-
-
-def test_two_entries_with_one_id_are_refused(tmp_path: Path) -> None:
-    """An id names one message."""
-    path = tmp_path / "twice.yaml"
-    path.write_text(entry() + entry())
-
-    with pytest.raises(RuleError, match="a second entry with this id"):
-        load_catalogue([path])
-
-
-def test_a_verdict_has_no_patterns(tmp_path: Path) -> None:
-    """A verdict is an explanation only."""
-    path = tmp_path / "verdict.yaml"
-    path.write_text("- {verdict: one, title: A, means: B, patterns: [abc]}\n")
-
-    with pytest.raises(RuleError, match="unknown key 'patterns'"):
-        load_catalogue([path])
 
 
 def test_messages_name_rules_that_there_are() -> None:

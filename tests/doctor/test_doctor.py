@@ -14,7 +14,6 @@ import pytest
 from click.testing import CliRunner
 
 from mpslint.cli import group
-from mpslint.core.finding import RuleError
 from mpslint.core.versions import parse_version
 from mpslint.diagnose.catalogue import catalogue
 from mpslint.doctor import Examination, examine
@@ -382,29 +381,6 @@ def test_the_operators_that_mps_lacks_are_those_of_the_installed_torch() -> None
         assert "col2im" in rows["computed on the CPU"]
     assert len(missing_operators("2.13.0")) < len(missing_operators("2.3.0"))
     assert list(operator_rows("")) == []
-
-
-@pytest.mark.parametrize(
-    ("entry", "complaint"),
-    [
-        ("{id: a, versions: torch >= 2, severity: error, effect: x, change: y, sources: [z], colour: red}", "unknown key"),
-        ("{id: a, versions: torch >= 2, severity: error, effect: x, sources: [z]}", "'change' is missing"),
-        ("{id: a, versions: torch >= 2, severity: bad, effect: x, change: y, sources: [z]}", "'bad' is not a valid Severity"),
-        ("{id: a, versions: torch, severity: error, effect: x, change: y, sources: [z]}", "versions, claims: bad version range"),
-    ],
-)
-def test_a_wrong_combination_names_the_file_and_the_entry(
-    entry: str, complaint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A mistake in the knowledge stops with one line that says where it is."""
-    (tmp_path / "platform").mkdir()
-    (tmp_path / "platform" / "broken_combinations.yaml").write_text(f"- {entry}\n")
-    monkeypatch.setattr("mpslint.doctor.problems.rules_folder", lambda: tmp_path)
-
-    with pytest.raises(RuleError, match=complaint) as raised:
-        combinations.__wrapped__()
-
-    assert "broken_combinations.yaml: a" in str(raised.value)
 
 
 def test_a_folder_of_configurations_that_nobody_may_look_into_costs_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

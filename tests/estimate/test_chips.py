@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
-
 import pytest
 
-from mpslint.core.finding import RuleError, UsageError
+from mpslint.core.finding import UsageError
 from mpslint.core.knowledge import platform_data
-from mpslint.estimate import chips as table
 from mpslint.estimate.chips import chips, macs_of, named_chips
 
 
@@ -47,18 +43,3 @@ def test_half_precision_is_faster_on_m5_only() -> None:
     assert 1 < gain["M4"] < 1.2
     assert gain["M5"] > 3
     assert named_chips("M1")[0].rate("bfloat16") < named_chips("M1")[0].rate("float32")
-
-
-@pytest.mark.parametrize(
-    ("row", "said"),
-    [
-        ({"name": "M1", "cores": 8}, "M1: missing key 'bandwidth'"),
-        ({"name": "M9", "cores": 8, "bandwidth": 1, "memory": [8]}, "M9: missing key 'M9'"),
-        ({"cores": 8}, "a chip without a name"),
-        ({"name": "M1", "cores": 8, "bandwidth": 1, "memory": [8], "rates": {"float32": {"tflops": 1}}}, "has no source"),
-    ],
-)
-def test_a_wrong_row_is_named(row: dict[str, Any], said: str) -> None:
-    """A row that lacks a key is one line with the file, the chip and the key."""
-    with pytest.raises(RuleError, match=said):
-        table._chip(row, platform_data("chips")["generations"], str(Path("chips.yaml")))

@@ -6,10 +6,8 @@ import dataclasses
 
 import pytest
 
-from mpslint.core.finding import RuleError
-from mpslint.core.knowledge import platform_data
 from mpslint.estimate.chips import ChipAndMemory, named_chips
-from mpslint.estimate.constants import compiling, made_of, spreads
+from mpslint.estimate.constants import compiling, spreads
 from mpslint.estimate.forecast import forecast
 from mpslint.estimate.step import Operators, StepWork
 from mpslint.estimate.timing import LAUNCHES, step_time
@@ -84,14 +82,6 @@ def test_rates_are_ranges_as_steps_are() -> None:
     assert rates_of(small, small.samples_per_second) == ""
     assert slow == pytest.approx(16 / large.step.high, rel=0.06)
     assert fast == pytest.approx(16 / large.step.low, rel=0.06)
-
-
-def test_a_constant_that_is_missing_is_named() -> None:
-    """A table without a key is one line that names it."""
-    table = platform_data("step_time")
-
-    with pytest.raises(RuleError, match="'share'"):
-        made_of({**table, "model": {key: value for key, value in table["model"].items() if key != "share"}})
 
 
 def test_a_step_of_recurrent_layers_is_not_known() -> None:

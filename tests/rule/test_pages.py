@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from mpslint.rule.reader import COMPARISONS, SUBJECTS, rule_keys
+from mpslint.rule.reader import COMPARISONS, EXAMPLE_KEYS, FIX_KEYS, SUBJECTS
 from tests.warm_command import mpslint
 
 ROOT = Path(__file__).parents[2]
@@ -78,5 +78,5 @@ def test_the_page_names_the_vocabulary() -> None:
 
     assert set(SUBJECTS) - {"suppression"} <= words
     assert set(COMPARISONS) <= words
-    assert rule_keys()["fix"] - {"summary", "reason", "imports"} <= words
-    assert rule_keys()["example"] <= words
+    assert FIX_KEYS - {"summary", "reason", "imports"} <= words
+    assert words >= EXAMPLE_KEYS

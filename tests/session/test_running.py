@@ -230,7 +230,7 @@ BROKEN_NOTEBOOK = '{"cells": [{"cell_type": "markdown", "source": "words",, }]}'
 
 
 @pytest.mark.parametrize("name", LOOKS_BROKEN)
-def test_a_script_that_is_broken_at_a_glance_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+def test_a_script_that_is_broken_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     """Below a folder too, though no rule could find anything in it; not where it names no framework, as in the tests of a parser."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / name).write_text(LOOKS_BROKEN[name])

@@ -8,7 +8,6 @@ import pytest
 
 from mpslint.core.finding import RuleError
 from mpslint.rule.reader import RuleReader
-from mpslint.settings.dialect_reader import read_dialect
 from mpslint.settings.dialects import load_dialects
 from mpslint.settings.roles import load_roles
 
@@ -48,12 +47,3 @@ def test_a_mistyped_setting_in_a_rule_names_the_closest() -> None:
 
     with pytest.raises(RuleError, match=r"unknown setting 'precision\.mixd'; did you mean 'precision\.mixed'\?"):
         RuleReader(Path("own.yaml")).rule(rule)
-
-
-def test_a_mistyped_role_in_a_dialect_names_the_closest(tmp_path: Path) -> None:
-    """Before, it matched nothing and said nothing."""
-    path = tmp_path / "own.yaml"
-    path.write_text("dialect: own\nroots: [own]\ncalls:\n  - role: traner\n    names: [own.Trainer]\n", encoding="utf-8")
-
-    with pytest.raises(RuleError, match=r"own\.yaml: unknown role 'traner'; did you mean 'trainer'\?"):
-        read_dialect(path)

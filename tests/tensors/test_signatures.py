@@ -5,13 +5,9 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
-import pytest
-
-from mpslint.core.finding import RuleError
-from mpslint.tensors import shapes, signatures
+from mpslint.tensors import shapes
 from mpslint.tensors.signatures import load_signatures, signature_of
 
 SIGNATURES = load_signatures()
@@ -57,26 +53,6 @@ def test_signatures_say_what_they_can() -> None:
             assert one.does == "" or one.does in SIGNATURES, name
             assert not (one.parts and one.each), name
             assert len(set(one.parameters)) == len(one.parameters), name
-
-
-def test_a_key_that_nothing_reads_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A typing mistake in a table doesn't go unnoticed."""
-    table = tmp_path / "torch.yaml"
-    table.write_text("forms: {torch: {name: 'torch.{}'}}\nentries:\n  abs: {forms: [torch], paramters: [input]}\n")
-    monkeypatch.setattr(signatures, "knowledge_files", lambda _: iter([table]))
-
-    with pytest.raises(RuleError, match="abs: unknown key 'paramters'"):
-        load_signatures.__wrapped__()
-
-
-def test_a_name_is_said_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two tables that speak of one name would hide each other."""
-    for file in ("a.yaml", "b.yaml"):
-        (tmp_path / file).write_text("forms: {torch: {name: 'torch.{}'}}\nentries:\n  abs: {forms: [torch], parameters: [input]}\n")
-    monkeypatch.setattr(signatures, "knowledge_files", lambda _: iter(sorted(tmp_path.iterdir())))
-
-    with pytest.raises(RuleError, match=r"torch\.abs is there twice"):
-        load_signatures.__wrapped__()
 
 
 def test_lists_are_tuples_at_every_depth() -> None:

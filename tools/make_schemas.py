@@ -1,7 +1,9 @@
-"""JSON schemas of the files that users write, so that editors complete and check them: the configuration, and rules.
+"""Make the JSON schemas of the files that users write, by which editors complete and check them: the configuration, and rules.
+
+    python tools/make_schemas.py
 
 Both are made from what the code reads: the keys of the configuration, the vocabulary of rules and the fields that it is read into.
-`schemas/` holds them as files, for editors that want a path.
+`schemas/` holds them as files; a test holds these to what this gives.
 """
 
 from __future__ import annotations
@@ -16,14 +18,25 @@ from typing import Any
 
 from mpslint.core.finding import Safety, Severity
 from mpslint.core.versions import VersionRange
-from mpslint.rule.reader import COMPARISONS, OF_VALUES, SEVERITY_OF, SUBJECTS, rule_keys, topics_of_tests
+from mpslint.rule.reader import (
+    COMPARISONS,
+    CONDITION_KEYS,
+    EXAMPLE_KEYS,
+    FIX_KEYS,
+    OF_VALUES,
+    RULE_KEYS,
+    SEVERITY_OF,
+    SUBJECTS,
+    topics_of_tests,
+)
 from mpslint.rule.rule import Condition, Example, FixRecipe, Outcome, Rule
-from mpslint.session.configuration import KEYS, MEANINGS, TARGET_KEYS
+from mpslint.session.configuration import KEYS, TARGET_KEYS
 from mpslint.settings.vocabulary import load_vocabulary
 from mpslint.target.packages import newest_versions
 
 Schema = dict[str, Any]
 
+ROOT = Path(__file__).parents[1]
 DRAFT = "http://json-schema.org/draft-07/schema#"
 _WORDS: Schema = {"type": "array", "items": {"type": "string"}}
 _WORD_OR_WORDS: Schema = {"type": ["string", "array"], "items": {"type": "string"}}
@@ -31,6 +44,20 @@ _TEXT: Schema = {"type": ["string", "number"]}
 _SCALAR_OR_LIST: Schema = {"type": ["string", "number", "boolean", "array", "null"]}
 _SETTING: Schema = {"$ref": "#/definitions/setting"}
 _KINDS: Mapping[type, Schema] = {list: _WORDS, dict: {"type": "object"}, str: {"type": "string"}, bool: {"type": "boolean"}}
+
+
+MEANINGS: Mapping[str, str] = {
+    "select": "Only these rules: ids, names or beginnings of ids (MPS3). Every rule by default.",
+    "ignore": "Not these rules.",
+    "exclude": "Not these files: patterns as in .gitignore, from the folder of this file.",
+    "per-file-ignores": "Not these rules in files that match a pattern.",
+    "severity": "Nothing below this severity: error, warning or note.",
+    "unsafe": "mpslint fix also makes changes that change the run.",
+    "this-mac-only": "Nothing runs the code but this Mac: fixes write the short form, and may change what other machines do.",
+    "target": "What the code will run on: versions of packages and of macOS, the Mac's memory and chip.",
+    "rules": "Folders of your own rule files.",
+}
+"""What each key of the configuration means."""
 
 
 def schema_text(schema: Schema) -> str:
@@ -51,9 +78,8 @@ def configuration_schema() -> Schema:
 
 def rule_schema() -> Schema:
     """Return the schema of a rule file."""
-    keys = rule_keys()
-    fix = {**_typed(FixRecipe, keys["fix"]), "set": {"type": "object", "propertyNames": _SETTING}}
-    rule = _typed(Rule, keys["rule"])
+    fix = {**_typed(FixRecipe, FIX_KEYS), "set": {"type": "object", "propertyNames": _SETTING}}
+    rule = _typed(Rule, RULE_KEYS)
     rule |= {
         "id": {"type": "string", "pattern": "^[A-Z]{3,8}[0-9]{3}$"},
         "at": {"enum": ["setting", "origin"]},
@@ -66,7 +92,7 @@ def rule_schema() -> Schema:
         "versions": {"type": "string"},
         "outcomes": {"type": "array", "items": _outcome()},
         "fix": _one_or_more({**_closed(fix), "required": ["safety"]}),
-        "examples": {"type": "array", "items": _example(keys["example"])},
+        "examples": {"type": "array", "items": _example(EXAMPLE_KEYS)},
     }
     return {
         "$schema": DRAFT,
@@ -75,7 +101,7 @@ def rule_schema() -> Schema:
         "required": ["id", "name", "title", "when", "why", "examples", "sources"],
         "anyOf": [{"required": ["outcomes"]}, {"required": ["severity", "message"]}],
         "definitions": {
-            "condition": _condition(keys["condition"]),
+            "condition": _condition(CONDITION_KEYS),
             "conditions": _one_or_more({"$ref": "#/definitions/condition"}),
             "setting": {"enum": sorted(load_vocabulary())},
         },
@@ -147,3 +173,13 @@ def _of_type(hint: Any) -> Schema:
     if arguments and arguments[0] is str and arguments[-1] is ...:
         return _WORD_OR_WORDS
     return {"type": "object"} if typing.get_origin(hint) in (Mapping, dict) else {}
+
+
+def schemas() -> dict[str, Schema]:
+    """Return the schemas by the names of their files."""
+    return {"mpslint.schema.json": configuration_schema(), "rule.schema.json": rule_schema()}
+
+
+if __name__ == "__main__":
+    for name, schema in schemas().items():
+        (ROOT / "schemas" / name).write_text(schema_text(schema), encoding="utf-8")

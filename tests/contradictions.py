@@ -1,28 +1,47 @@
-"""Rules that say opposite things about the same fact: the same conditions, versions that overlap, and another severity."""
+"""What our own knowledge says in two places, and says differently: rules of the same fact, claims about behaviours, operators in a table."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
-from mpslint.core.finding import RuleError
-from mpslint.core.versions import Version, corners, format_version
+from mpslint.checks.known_calls import KnownCall
+from mpslint.core.behaviours import behaviour_in, load_behaviours
+from mpslint.core.versions import Version, VersionRange, format_version
 from mpslint.rule.rule import Condition, Outcome, Rule, matching_outcomes
 
+MOST_CORNERS = 20_000
+"""Combinations of versions that two rules are compared in."""
 _AT_LEAST, _AT_MOST = ("is", "at_least", "above"), ("is", "at_most", "below")
 """Comparisons that give a value a lower or an upper bound."""
 
 
+class ContradictionError(Exception):
+    """Two places say different things."""
+
+
+def corners(ranges: Iterable[VersionRange]) -> Iterator[dict[str, Version]]:
+    """Yield combinations of versions that tell ranges apart, up to MOST_CORNERS: each bound, and its neighbour on the other side."""
+    values: dict[str, set[Version]] = {}
+    for package, compare, bound in (term for one in ranges for term in one.terms):
+        *head, last = bound
+        below = (*head, last - 1, 99) if last else (*head[:-1], max(head[-1] - 1, 0), 99) if head else (0,)
+        beside = {below} if compare in ("<", ">=") else {(*head, last + 1)} if compare in ("<=", ">") else {below, (*head, last + 1)}
+        values.setdefault(package, set()).update(beside, {bound})
+    combined = itertools.product(*(sorted(found) for found in values.values()))
+    return (dict(zip(values, chosen, strict=True)) for chosen in itertools.islice(combined, MOST_CORNERS))
+
+
 def refuse_contradictions(rules: Iterable[Rule], among: Sequence[Rule]) -> None:
-    """Raise RuleError for the first of some rules that contradicts one of a second list, naming both, the versions and what to do."""
+    """Raise ContradictionError for the first of some rules that contradicts one of a second list, naming both, the versions and what to do."""
     for rule, other in itertools.product(rules, among):
         pairs = ((rule, other), (other, rule)) if rule.id != other.id else ()
         for versions, case, whole in (met for narrow, wide in pairs for met in _meetings(narrow, wide)):
             ours, theirs = (case, whole) if case in rule.outcomes else (whole, case)
             at = ", ".join(f"{package} {format_version(version)}" for package, version in sorted(versions.items()))
-            raise RuleError(
+            raise ContradictionError(
                 f"{rule.path}: {rule.id} calls {ours.severity.value} what {other.id} ({other.path}) calls {theirs.severity.value} "
                 f"{f'with {at}' if at else 'in every version'}; say the same, or write versions that don't overlap"
             )
@@ -100,3 +119,28 @@ def _passes(key: str, asked: Any, narrow: dict[str, Any]) -> bool:
 
 def _as_tuple(value: Any) -> tuple[Any, ...]:
     return value if isinstance(value, tuple) else (value,)
+
+
+def refuse_false_claims(claims: Mapping[str, str], versions: VersionRange) -> None:
+    """Raise ContradictionError where a claim (`{precision.trainer.fp16: raises}`) isn't what the behaviours say in some versions of a range."""
+    for name, claimed in claims.items():
+        rows = load_behaviours(name)
+        for given in corners([versions, *(row.versions for row in rows)]):
+            if versions.matches(given) and (said := behaviour_in(name, given)).does != claimed:
+                at = ", ".join(f"{package} {format_version(version)}" for package, version in sorted(given.items()))
+                raise ContradictionError(f"it claims that {name} {claimed}, but the behaviours say {said.does} with {at}")
+
+
+def refuse_impossible_operators(entries: Iterable[KnownCall]) -> None:
+    """Raise ContradictionError for an operator of which a table says that it is missing and, of the same release and pass, what it does."""
+    entries = list(entries)
+    missing = [entry for entry in entries if entry.kind == "missing" and not entry.condition.arguments]
+    for entry in missing:
+        for other in entries:
+            names = set(entry.condition.names).intersection(other.condition.names)
+            if not names or other.kind in ("missing", "rejects") or (entry.trains and not other.trains):
+                continue
+            both = VersionRange(entry.versions.terms + other.versions.terms)
+            if (given := next(filter(both.matches, corners([both])), None)) is not None:
+                at = ", ".join(f"{package} {format_version(version)}" for package, version in given.items())
+                raise ContradictionError(f"{min(names)} is missing and {other.kind} at once with {at}")
