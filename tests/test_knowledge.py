@@ -23,14 +23,13 @@ from mpslint.diagnose.compact import squeeze
 from mpslint.diagnose.pattern import HOLE, HOLES
 from mpslint.estimate.chips import macs_of
 from mpslint.program.platform import load_platform
-from mpslint.rule.loading import load_rules
 from mpslint.settings.dialect import Dialect, Spelling
 from mpslint.settings.dialects import load_dialects
 from mpslint.settings.roles import load_roles
 from mpslint.settings.vocabulary import load_vocabulary
 from mpslint.tensors.kinds import load_kinds
 from mpslint.tensors.signatures import load_signatures
-from tests.contradictions import refuse_contradictions, refuse_false_claims, refuse_impossible_operators
+from tests.contradictions import refuse_false_claims, refuse_impossible_operators
 
 RULES = Path(__file__).parents[1] / "rules"
 FORMS = Path(__file__).parent / "knowledge"
@@ -156,11 +155,6 @@ def test_patterns_are_bounded() -> None:
     assert [source for source in sorted(sources) if not is_bounded(source)] == []
     wrong = ["too short", "a text of its own {thing}", "a text of its own {text}", "a {word} text of its own", "a text of its own }"]
     assert [source for source in (*wrong, "a text of its own {text}b{text}c{text}d{text} e") if is_bounded(source)] == []
-
-
-def test_the_shipped_rules_agree() -> None:
-    """None contradicts another."""
-    refuse_contradictions(load_rules(), load_rules())
 
 
 def test_combinations_claim_what_behaviours_say() -> None:

@@ -11,7 +11,7 @@ from mpslint.checks.known_calls import load_table
 from mpslint.core.behaviours import behaviour_in, load_behaviours
 from mpslint.core.finding import Severity
 from mpslint.core.knowledge import platform_data
-from mpslint.core.versions import format_version
+from mpslint.core.versions import corners, format_version
 from mpslint.diagnose.first_versions import first_version
 from mpslint.engine import check
 from mpslint.program.platform import load_platform
@@ -26,7 +26,6 @@ from mpslint.verify.outcome import Composition, RunResult
 from mpslint.verify.platform import missing_operators, precision_outcome
 from mpslint.verify.spec import Lengths, RunSpec, VerifiedMac
 from mpslint.verify.verdict import check_run
-from tests.contradictions import corners
 
 TRAINER = 'from transformers import TrainingArguments\n\nargs = TrainingArguments("out", {0}=True, optim="adamw_torch")\n'
 ACCELERATOR = 'from accelerate import Accelerator\n\naccelerator = Accelerator(mixed_precision="{0}")\n'

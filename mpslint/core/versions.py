@@ -5,9 +5,10 @@ Numbers are compared on as many parts as the range writes: 2.13.1 is `<= 2.13`, 
 
 from __future__ import annotations
 
+import itertools
 import operator
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from mpslint.core.finding import RuleError
 from mpslint.core.grouped import grouped
@@ -17,6 +18,8 @@ Version = tuple[int, ...]
 Said = tuple[str, str, str]
 """What a report says of a package or of the Mac: its name, its version in words, and where that was read."""
 
+MOST_CORNERS = 20_000
+"""Combinations of versions that two rules are compared in: a stranger's rule may name many packages."""
 _RELEASE = re.compile(r"\s*v?(\d{1,18}(?:\.\d{1,18}){0,9})(?!\.?\d)")
 """Bounded, as a stranger may write a million digits."""
 _TERM = re.compile(r"\s*([A-Za-z][\w.-]*)\s*(>=|<=|==|!=|>|<)\s*(\d+(?:\.\d+)*)\s*")
@@ -73,6 +76,18 @@ class VersionRange:
 
     def __str__(self) -> str:
         return ", ".join(f"{package} {compare} {format_version(number)}" for package, compare, number in self.terms)
+
+
+def corners(ranges: Iterable[VersionRange]) -> Iterator[dict[str, Version]]:
+    """Yield combinations of versions that tell ranges apart, up to MOST_CORNERS: each bound, and its neighbour on the other side."""
+    values: dict[str, set[Version]] = {}
+    for package, compare, bound in (term for one in ranges for term in one.terms):
+        *head, last = bound
+        below = (*head, last - 1, 99) if last else (*head[:-1], max(head[-1] - 1, 0), 99) if head else (0,)
+        beside = {below} if compare in ("<", ">=") else {(*head, last + 1)} if compare in ("<=", ">") else {below, (*head, last + 1)}
+        values.setdefault(package, set()).update(beside, {bound})
+    combined = itertools.product(*(sorted(found) for found in values.values()))
+    return (dict(zip(values, chosen, strict=True)) for chosen in itertools.islice(combined, MOST_CORNERS))
 
 
 def in_words(said: Iterable[Said]) -> str:

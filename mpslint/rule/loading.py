@@ -60,6 +60,7 @@ def load_rule(path: Path) -> Rule:
 def load_rules(folders: tuple[Path, ...] = (), instead: tuple[Path, ...] = ()) -> tuple[Rule, ...]:
     """Return every rule by id: the shipped ones, then those of the user's own folders and files. Raises RuleError.
 
+    A rule of the user's own that contradicts another one isn't loaded either; the shipped ones are held to that by the tests.
     Rules at `instead` take the place of shipped ones with the same ids, such as those of a checkout that an installed mpslint tests.
     """
     return _load_rules(folders, instead)
@@ -78,6 +79,10 @@ def _load_rules(folders: tuple[Path, ...], instead: tuple[Path, ...]) -> tuple[R
         if rule.id in rules:
             raise RuleError(f"{path}: the id {rule.id} is taken by {rules[rule.id].path}")
         rules[rule.id] = rule
+    if own:
+        from mpslint.rule.contradictions import refuse_contradictions
+
+        refuse_contradictions([rule for rule in rules.values() if rule.path in own.values()], tuple(rules.values()))
     return tuple(sorted(rules.values(), key=lambda rule: rule.id))
 
 
