@@ -227,6 +227,8 @@ def _call_symbol(m: Walker, callee: Symbol, receiver: Value | None, arguments: C
     if name in platform.version_of and isinstance(first := arguments.first(), Known):
         version = m.versions.get(str(first.value).lower())
         return Known(".".join(map(str, version)), node, source=f"{first.value}.__version__") if version is not None else UNKNOWN
+    if (made := stubs.call(m, name, arguments, node)) is not None:
+        return made
     if name in platform.bags:
         return bags.made(m, name, arguments)
     if name in platform.finders and isinstance(first := arguments.first(), Known) and first.value in platform_data("shell")["missing"]:
@@ -237,8 +239,6 @@ def _call_symbol(m: Walker, callee: Symbol, receiver: Value | None, arguments: C
         return file
     if name in platform.config_readers and (config := config_files.read(m, name, arguments, node)) is not None:
         return config
-    if (made := stubs.call(m, name, arguments, node)) is not None:
-        return made
     if (given := _of_python(m, name, arguments, node)) is not None:
         return given
     if name in platform.validators and isinstance(receiver, Class):

@@ -27,6 +27,7 @@ class Option:
         self.action = action
         self.count = count
         self.constant = constant
+        self.writes = []
 
 
 def parse(words, options, defaults, is_abbreviated=True):

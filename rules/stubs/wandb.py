@@ -17,6 +17,14 @@ def init(*given, config=None, **more):
     return run
 
 
+def finish(*given, **more):
+    """Forget what a run was given: the next one begins anew."""
+    kept = shared(CONFIG, "another file")
+    for name in slots(kept):
+        set_attribute(kept, name, unknown)
+    return declined
+
+
 def sweep(sweep=None, *given, **more):
     """Write what a search gives its runs: a value, or one of several; what it draws isn't known."""
     parameters = (entries(sweep) or {}).get("parameters")

@@ -91,11 +91,11 @@ class ValueTable:
             self[name] = value
 
 
-def plain(host: Host, given: Any) -> Any:
-    """Return a constant of the program as Python has it, something that is no constant for what isn't one."""
+def plain(host: Host, given: Any, otherwise: Any = UNKNOWN) -> Any:
+    """Return a constant of the program as Python has it; for what isn't one `otherwise`, by default something that decides nothing."""
     if not isinstance(given, Argument):
         return given
-    return given.value.value if isinstance(given.value, Known) else UNKNOWN
+    return given.value.value if isinstance(given.value, Known) else otherwise
 
 
 def table(host: Host) -> ValueTable:
@@ -152,7 +152,8 @@ def others(host: Host) -> Argument:
 
 def slots(host: Host, given: Any) -> dict[str, Argument]:
     """Return the attributes that an object has, or the entries of a dict, by name."""
-    return {name: Argument(value, origin_of(value)) for name, value in entries_of(given.value)} if isinstance(given, Argument) else {}
+    value = given.instance if isinstance(given, StubObject) else given.value if isinstance(given, Argument) else None
+    return {name: Argument(one, origin_of(one)) for name, one in entries_of(value)} if value is not None else {}
 
 
 def one_of(host: Host, values: Sequence[Argument]) -> Argument:
