@@ -48,7 +48,7 @@ def _composed(m: Walker, function: Function) -> Value | None:
         given = [call.keywords[name].value if name in call.keywords else UNKNOWN for name in ("config_path", "config_name")]
         texts = [value.value for value in given if isinstance(value, Known) and isinstance(value.value, str)]
         if len(texts) < 2:
-            return stubs.stored_config(m, given[1])
+            return stubs.stored_config(m, given[1], function)
         config = m.project.compose_config(m, texts[0], texts[1]) if m.project is not None else None
         return config_files.as_object(config) if isinstance(config, Mapping) else None
     return None

@@ -1,5 +1,6 @@
 """argparse: options are noted by name; parsing gives an object with what the words say of each, else with its default."""
 
+from stubs._bags import Flat
 from stubs._words import BOTH_WAYS, REST, STORED, Option, convert, parse
 from stubs.host import (
     another,
@@ -24,6 +25,7 @@ from stubs.host import (
 )
 
 MISSING = "no default"
+Namespace = Flat
 ANY = "any option"
 
 

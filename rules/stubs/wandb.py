@@ -1,9 +1,15 @@
 """wandb: what `init` is given, and a search gives its runs, is read as `wandb.config`."""
 
+from stubs._bags import Bag
 from stubs.host import as_outside, declined, entries, items, one_of, remember, remembered, set_attribute, shared, slots, unknown
 
 CONFIG = "wandb.config"
 SEARCHED = "what a search decides"
+
+
+class config(Bag):
+    def update(self, d=None, *given, **more):
+        return super().update(*([] if d is None else [d]))
 
 
 def init(*given, config=None, **more):

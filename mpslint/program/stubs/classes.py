@@ -182,9 +182,9 @@ def mark_incomplete(host: Host, given: Any) -> None:
         value.fallback = "another file"
 
 
-def program_object(host: Host, name: str, slots: dict[str, Argument]) -> Argument:
-    """Return a new object of outside with some attributes, which may have others."""
-    made = Instance(name, slots={key: one.value for key, one in slots.items()}, fallback="command line")
+def program_object(host: Host, name: str, slots: dict[str, Argument], reason: str = "command line") -> Argument:
+    """Return a new object of outside with some attributes, which may have others for a reason, unless that is ''."""
+    made = Instance(name, slots={key: one.value for key, one in slots.items()}, fallback=reason)
     return Argument(host.m.made(made), host.call)
 
 
@@ -193,12 +193,12 @@ def shared(host: Host, name: str, reason: str = "command line") -> Argument:
     return Argument(host.m.shared(name, reason), None)
 
 
-def all_overridable(host: Host, config: Argument) -> None:
+def all_overridable(host: Host, config: Any) -> None:
     """Mark every value of a configuration as one that the command line may change."""
-    _weaken(host, config.value, MOST_NESTED)
+    _weaken(host, _value(config), MOST_NESTED)
 
 
-def _weaken(host: Host, config: Value, left: int) -> None:
+def _weaken(host: Host, config: Value | None, left: int) -> None:
     for key, value in list(config.slots.items()) if isinstance(config, Instance) and left else ():
         if isinstance(value, Instance):
             _weaken(host, value, left - 1)

@@ -23,6 +23,7 @@ from mpslint.program.arguments import CallArguments
 from mpslint.program.bags import entries_of
 from mpslint.program.config_files import OBJECT, as_object
 from mpslint.program.stubs.host import Host, at, functions_of
+from mpslint.program.stubs.language import StubObject
 
 _PLAIN = re.compile(r"[^\[\]{}\"'#$&*!|>%@`,]*(?<!:)")
 """Text that is one plain value of YAML."""
@@ -41,9 +42,10 @@ def is_config(host: Host, given: Any) -> bool:
     return isinstance(given, Argument) and isinstance(given.value, Instance) and given.value.name == OBJECT
 
 
-def is_whole(host: Host, given: Argument) -> bool:
-    """Return whether a configuration has no other keys than are known."""
-    return isinstance(given.value, Instance) and not given.value.fallback
+def is_whole(host: Host, given: Any) -> bool:
+    """Return whether an object has no other keys than are known."""
+    value = given.instance if isinstance(given, StubObject) else given.value
+    return isinstance(value, Instance) and not value.fallback
 
 
 def config_object(host: Host, values: dict[str, Argument], is_all: bool = True) -> Argument:

@@ -6,8 +6,7 @@ Nothing but the few statements, functions and methods that are named here can be
 from __future__ import annotations
 
 import ast
-import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from mpslint.core.record import record
@@ -17,21 +16,22 @@ from mpslint.program.stubs.language import NO_DEFAULT, Return, Scope, StubClass,
 from mpslint.program.stubs.syntax import EXPRESSIONS, MOST_LENGTH, STATEMENTS, UNWEIGHED, unsupported
 
 MOST_STEPS = 200_000
-"""Expressions and statements that one call of a library takes."""
-MOST_IN_PROGRAM = 25 * MOST_STEPS
+"""Expressions and statements that reading a stub takes."""
+MOST_IN_CALL = 10 * MOST_STEPS
+"""Those that a call of a library takes, such as one that parses thousands of options."""
+MOST_IN_PROGRAM = 3 * MOST_IN_CALL
 """Those that all calls of a program take."""
 DEEPEST_CALL = 40
 
 
-@contextlib.contextmanager
-def _placed(node: ast.stmt | ast.expr, scope: Scope) -> Iterator[None]:
-    """Say of what goes wrong where in the stub that is."""
-    try:
-        yield
-    except RecursionError:
-        raise
-    except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError, AssertionError, ImportError, RuntimeError) as error:
-        raise StubError(f"{scope.path}:{node.lineno}: {error.__class__.__name__}: {error}") from None
+MISTAKES = (TypeError, ValueError, LookupError, AttributeError, ArithmeticError, AssertionError, ImportError, RuntimeError)
+"""What is raised by something that is wrong in a stub."""
+SIZED = (str, list, dict, tuple, set, range)
+
+
+def _placed(error: Exception, node: ast.stmt | ast.expr, scope: Scope) -> Exception:
+    """Return what went wrong as a mistake at its place in a stub; nesting too deeply may be the program's."""
+    return error if isinstance(error, RecursionError) else StubError(f"{scope.path}:{node.lineno}: {error.__class__.__name__}: {error}")
 
 
 @record()
@@ -65,15 +65,19 @@ class Evaluator:
         """Carry out the statements of a stub."""
         for statement in body:
             self._step(statement, scope)
-            with _placed(statement, scope):
+            try:
                 STATEMENTS.get(statement.__class__, unsupported)(self, statement, scope)
+            except MISTAKES as error:
+                raise _placed(error, statement, scope) from None
 
     def value(self, node: ast.expr, scope: Scope) -> Any:
         """Return what an expression is."""
         self._step(node, scope)
-        with _placed(node, scope):
+        try:
             value = EXPRESSIONS.get(node.__class__, unsupported)(self, node, scope)
-        if isinstance(value, (str, list, dict, tuple, set, range)) and len(value) > MOST_LENGTH:
+        except MISTAKES as error:
+            raise _placed(error, node, scope) from None
+        if isinstance(value, SIZED) and len(value) > MOST_LENGTH:
             raise StubError(f"{scope.path}:{node.lineno}: a value of more than {MOST_LENGTH:,} items")
         return value
 
@@ -99,7 +103,7 @@ class Evaluator:
     def _step(self, node: Any, scope: Scope, number: int = 1) -> None:
         self.steps, self.place = self.steps + number, (node, scope)
         if self.steps > self.most_steps:
-            raise StubError(f"{scope.path}:{node.lineno}: takes more than {MOST_STEPS:,} steps")
+            raise StubError(f"{scope.path}:{node.lineno}: takes more than {self.most_steps:,} steps")
 
     def _call_function(self, function: StubFunction, given: Sequence[Any], named: dict[str, Any]) -> Any:
         self.place = function.node, function.scope

@@ -27,9 +27,9 @@ def first_parameter(m: Walker, function: Function) -> Value | None:
     return found.value if isinstance(found, Argument) else None
 
 
-def stored_config(m: Walker, name: Value) -> Value | None:
+def stored_config(m: Walker, name: Value, function: Function) -> Value | None:
     """Return the configuration that the program noted under a name (`ConfigStore.instance().store(name="main", node=Main)`)."""
-    found = _run(m, "stored", Argument(name, None), "hydra.core.config_store.ConfigStore")
+    found = _run(m, "stored", (Argument(name, None), Argument(function, None)), "hydra.core.config_store.ConfigStore")
     return found.value if isinstance(found, Argument) else None
 
 

@@ -17,7 +17,7 @@ from mpslint.facts.values import Argument, Instance, Items, Known, Value
 from mpslint.program.arguments import CallArguments
 from mpslint.program.machine import Walker
 from mpslint.program.stubs import classes, configurations, host
-from mpslint.program.stubs.evaluate import MOST_IN_PROGRAM, MOST_STEPS, Evaluator
+from mpslint.program.stubs.evaluate import MOST_IN_CALL, MOST_IN_PROGRAM, Evaluator
 from mpslint.program.stubs.language import DECLINED, UNKNOWN, Scope, StubClass, StubError, StubFunction, StubObject, bound
 from mpslint.program.stubs.syntax import refuse_others
 
@@ -99,6 +99,8 @@ def is_told(m: Walker, name: str) -> bool:
 def call(m: Walker, name: str, arguments: CallArguments, node: ast.Call) -> Value | None:
     """Return what a function or class of a library gives by its stub; None where it has none, or the stub leaves it to others."""
     stub = library_of(m.stubs).find(name)
+    if isinstance(stub, StubClass) and stub.lookup("is_base_only"):
+        return None
     if isinstance(stub, StubClass):
         made = Instance(name)
         begin(m, made, [name], node, arguments)
@@ -110,7 +112,7 @@ def call_method(m: Walker, owner: Instance, method: str, arguments: CallArgument
     """Return what a method of an object gives by the stub of its class; None where it has none, or the stub leaves it to others."""
     state: Any = owner.slots.get(host.STATE)
     if not isinstance(state, StubObject):
-        if not isinstance(cls := library_of(m.stubs).find(owner.name), StubClass) or cls.lookup("__init__") is not None:
+        if (cls := _class_of(m, owner)) is None or not cls.lookup("keeps_nothing"):
             return None
         state = StubObject(cls, instance=owner)
     function = state.cls.lookup(method)
@@ -125,12 +127,26 @@ def _given(found: Any, node: ast.Call) -> Value | None:
 
 def begin(m: Walker, made: Instance, bases: Sequence[str], node: ast.Call, arguments: CallArguments = NOTHING) -> None:
     """Put what a stub keeps behind an object, where a class of outside that its class derives from has one."""
-    stub = next((one for name in bases if isinstance(one := library_of(m.stubs).find(name), StubClass)), None)
+    stub = _named(m, bases)
     if stub is not None:
         state = StubObject(stub, instance=made)
         made.slots[host.STATE] = state  # type: ignore[assignment]
-        if (maker := stub.lookup("__init__")) is not None and _called(m, bound(maker, state), arguments, node) is DECLINED:
+        is_declined = (maker := stub.lookup("__init__")) is not None and _called(m, bound(maker, state), arguments, node) is DECLINED
+        if is_declined or stub.lookup("keeps_nothing"):
             del made.slots[host.STATE]
+
+
+def holds_settings(m: Walker, owner: Instance) -> bool:
+    """Return whether an object is of a class that holds entries: a dict, or an object of attributes."""
+    return (cls := _class_of(m, owner)) is not None and cls.lookup("keeps_nothing") is True
+
+
+def _class_of(m: Walker, owner: Instance) -> StubClass | None:
+    return _named(m, [owner.name] if owner.cls is None else list(owner.cls.outside_bases()))
+
+
+def _named(m: Walker, names: Sequence[str]) -> StubClass | None:
+    return next((one for name in names if isinstance(one := library_of(m.stubs).find(name), StubClass)), None)
 
 
 def _called(m: Walker, function: Any, arguments: CallArguments, node: ast.Call, name: str = "") -> Any:
@@ -140,8 +156,7 @@ def _called(m: Walker, function: Any, arguments: CallArguments, node: ast.Call, 
 def run(at: host.Host, function: Any, given: Sequence[Any], named: Mapping[str, Any]) -> Any:
     """Carry out a function of a stub, and return what it gives; a mistake in it is said, and leaves the call to others, as does a call
     with arguments that it doesn't take."""
-    carrier = Evaluator(library_of(at.m.stubs).imported, at, at.m.stub_steps)
-    carrier.most_steps = min(carrier.steps + MOST_STEPS, MOST_IN_PROGRAM)
+    carrier = Evaluator(library_of(at.m.stubs).imported, at, most_steps=min(MOST_IN_CALL, MOST_IN_PROGRAM - at.m.stub_steps))
     try:
         found = carrier.call(function, given, dict(named))
         carrier.weigh(found)
@@ -151,7 +166,7 @@ def run(at: host.Host, function: Any, given: Sequence[Any], named: Mapping[str, 
     except TypeError:
         pass
     finally:
-        at.m.stub_steps = carrier.steps
+        at.m.stub_steps += carrier.steps
     return DECLINED
 
 

@@ -1,10 +1,13 @@
 """omegaconf: what a configuration does of itself."""
 
+from stubs._bags import Bag
 from stubs.host import at, unknown, words_in
 from stubs.omegaconf.OmegaConf import of_words, write
 
 
-class DictConfig:
+class DictConfig(Bag):
+    keeps_nothing = True
+
     def merge_with(self, *configs, **more):
         write(self, *configs, *more.values())
         return at(None)

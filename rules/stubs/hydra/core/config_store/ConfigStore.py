@@ -1,7 +1,8 @@
 """hydra.core.config_store.ConfigStore: configurations that the program notes by name, one of which `hydra.main` gives a function."""
 
+from stubs._objects import of_words
 from stubs._words import text
-from stubs.host import another, at, class_of, fields_of, is_own_class, number, plain, remember, remembered, unknown, words_in
+from stubs.host import another, at, class_of, fields_of, is_own_class, number, parameters, plain, remember, remembered, unknown, words_in
 from stubs.omegaconf.OmegaConf import all_overridable, nested, put, structured, write
 
 STORED = "stored configuration "
@@ -19,12 +20,18 @@ def instance():
     return another(Store(), "hydra.core.config_store.ConfigStore")
 
 
-def stored(name):
-    """Return what a function gets for the name of a configuration; unknown where nothing says."""
-    node = remembered(STORED + plain(name, "").removesuffix(".yaml")) if isinstance(plain(name, None), str) else None
-    cls = class_of(node) if node is not None and not is_own_class(node) else node
+def stored(asked):
+    """Return what a function gets for the name of a configuration: of one that isn't noted here, perhaps an object of the class that the
+    function asks for; unknown where nothing says."""
+    name, function = asked
+    if not isinstance(plain(name, None), str):
+        return unknown
+    node = remembered(STORED + plain(name).removesuffix(".yaml"))
+    if node is None:
+        return perhaps_an_object(function)
+    cls = class_of(node) if not is_own_class(node) else node
     words, is_all = words_in(None)
-    values = None if cls is None or not is_own_class(cls) or "defaults" in fields_of(cls) else said(words or [])
+    values = None if not is_own_class(cls) or "defaults" in fields_of(cls) else said(words or [])
     if values is None:
         return unknown
     found = structured(node)
@@ -32,6 +39,12 @@ def stored(name):
         all_overridable(found)
     write(found, nested(values, True))
     return found
+
+
+def perhaps_an_object(function):
+    for one in (parameters(function) or [])[:1]:
+        return unknown if one["class"] is None else of_words(one["class"], None, False)
+    return unknown
 
 
 def said(words):
