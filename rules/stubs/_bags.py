@@ -21,6 +21,7 @@ from stubs.host import (
     program_object,
     set_attribute,
     slots,
+    unknown,
 )
 
 OTHER = "another file"
@@ -52,7 +53,11 @@ class Flat(Entries):
             return declined
         return at(None) if default is None else default
 
-    pop = get
+    def pop(self, key: plain = None, default=None):
+        held = self.get(key, default)
+        if isinstance(key, str) and attribute(self, key) is not None:
+            set_attribute(self, key, unknown)
+        return held
 
     def copy(self, *given, **more):
         return copied(self)

@@ -70,6 +70,15 @@ FORMS = {
     'configargparse file': "import configargparse\nimport pathlib\npathlib.Path('c.ini').write_text('bs = 64\\n')\np=configargparse.ArgParser(default_config_files=['c.ini'])\np.add('-c','--config',is_config_file=True)\np.add('--bs',type=int,default=4)\np.add('--dev',default='cpu',env_var='HOME')\nresult=vars(p.parse_args([]))\n",
     'click clamped': "import sys, click\nresult = {}\nsys.argv = ['x', '--a', '90', '--b', '-3', '--c', '5']\n@click.command()\n@click.option('--a', type=click.IntRange(0, 10, clamp=True))\n@click.option('--b', type=click.FloatRange(min=0, clamp=True))\n@click.option('--c', type=click.IntRange(0, 10))\ndef main(a, b, c):\n    result.update(a=a, b=b, c=c)\nmain(standalone_mode=False)\n",
     'typer callback': "import sys, typer\nresult = {}\nsys.argv = ['x', '--a', '3']\ndef main(a: int = typer.Option(1, callback=lambda v: v * 2), b: int = 1):\n    result.update(a=a, b=b)\ntry:\n    typer.run(main)\nexcept SystemExit:\n    pass\n",
+    'easydict': "from easydict import EasyDict\nc=EasyDict({'a':1,'b':{'x':2}})\nc.update({'c':{'y':5}})\nd=EasyDict(c)\nd.a=9\nresult={'a':c.a,'x':c.b.x,'y':c.c.y,'g':c.get('z',7),'d':d.a,'p':c.pop('a'),'q':c.get('a',33)}\n",
+    'addict': "from addict import Dict\nc=Dict({'a':1,'b':{'x':2}})\nc.update({'b':{'y':5}})\nd=c.copy()\nd.a=4\ne=c.deepcopy(); e.b.x=77\nresult={'a':c.a,'y':c.b.y,'x':c.b.x,'d':d.a,'e':e.b.x,'m':c.get('zz')}\n",
+    'box': "from box import Box\nc=Box({'a':1,'b':{'x':2}}, q=3)\nc.merge_update({'b':{'y':5}})\nd=Box(a=2)\nresult={'a':c.a,'x':c.b.x,'y':c.b.y,'q':c.q,'d':d.a,'n':c.get('no',4)}\n",
+    'munch': "from munch import Munch, munchify, DefaultMunch\nc=Munch(a=1,b={'x':2})\nd=munchify({'a':1,'b':{'x':2}})\ne=Munch.fromDict({'a':1,'b':{'x':3}})\nf=DefaultMunch.fromDict({'z':{'k':1}})\nresult={'a':c.a,'x':d.b.x,'e':e.b.x,'f':f.z.k,'g':d.get('q',1)}\n",
+    'yacs': "from yacs.config import CfgNode as CN\nc=CN()\nc.A=1\nc.T=CN()\nc.T.LR=0.1\nd=c.clone()\nd.merge_from_list(['T.LR',0.5,'A',3])\ne=c.clone()\ne.merge_from_other_cfg(CN({'T':{'LR':0.9}}))\nresult={'a':c.A,'l':c.T.LR,'d':d.T.LR,'da':d.A,'e':e.T.LR}\n",
+    'ml_collections': "from ml_collections import ConfigDict, config_dict\nc=ConfigDict()\nc.a=1\nc.t=ConfigDict({'x':2})\nc.update({'t':{'x':4}})\nd=config_dict.create(a=1,b=config_dict.create(z=3))\ne=c.copy_and_resolve_references(); e.a=8\nc.update_from_flattened_dict({'a':12})\nresult={'a':c.a,'x':c.t.x,'z':d.b.z,'e':e.a,'g':c.get('n',5)}\n",
+    'types attributes': "from types import SimpleNamespace\nc=SimpleNamespace(a=1,b={'x':1})\nresult={'a':c.a,'b':c.b['x']}\n",
+    'builtins dict': "class C(dict):\n    def __init__(self,*a,**k):\n        super().__init__(*a,**k)\n        self.__dict__=self\nc=C({'a':1},b=2)\nc.update(a=5)\nd=dict(c); e=dict(a=1); e.update(b=3)\nimport collections\no=collections.OrderedDict(x=1); o.update(x=3)\nresult={'a':c.a,'b':c['b'],'e':e['b'],'o':o['x'],'d':d['a']}\n",
+    'argparse attributes': "import argparse\nn=argparse.Namespace(a=1,b={'x':2})\nm=argparse.Namespace(**{**vars(n),'a':4})\nresult={'a':n.a,'b':n.b['x'],'m':m.a}\n",
 }  # fmt: skip
 
 
