@@ -42,8 +42,9 @@ class ArgumentParser:
         self.has_other_sources = False  # beside the words: files, the environment
         self.reads_files = plain(fromfile_prefix_chars) is not None
         self.is_abbreviated = allow_abbrev is not False
-        self.parents = [other for other in [state_of(parent) for parent in items(parents)] if other is not None]
-        for other in self.parents:
+        self.parents = []  # and their parents
+        for other in [one for one in [state_of(parent) for parent in items(parents)] if one is not None]:
+            self.parents += [one for one in [other, *other.parents] if one not in self.parents]
             self.defaults.update(other.defaults)
             self.options.update(other.options)
             self.actions.update(other.actions)
@@ -70,13 +71,11 @@ class ArgumentParser:
 
     def set_defaults(self, **values):
         for name, value in values.items():
-            self.doubtful += [name] if self.has_commands else []
-            self.defaults[name] = overridable(as_default(self.options[name], value) if name in self.options else value)
-            if name in self.options:
-                self.options[name].is_left_none = False
-            for other in self.parents:
-                if name in other.options:
-                    other.set_defaults(**{name: value})
+            for parser in [self, *[one for one in self.parents if name in one.options]]:
+                parser.doubtful += [name] if parser.has_commands else []
+                parser.defaults[name] = overridable(as_default(parser.options[name], value) if name in parser.options else value)
+                if name in parser.options:
+                    parser.options[name].is_left_none = False
 
     def parse_args(self, args=None, namespace=None, **more):
         return parsed(self, args, namespace)

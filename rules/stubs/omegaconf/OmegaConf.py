@@ -33,6 +33,8 @@ from stubs.host import (
 KIND = "kind of"
 """The attribute of a configuration, with a key, that holds the kind of value that a class says of it."""
 MISSING = "???"
+DEEPEST = 15
+"""Keys within one another that words name."""
 
 
 def create(obj=None, *given, **more):
@@ -175,8 +177,9 @@ def of_words(words, is_all):
     for word in words or []:
         said = text(word)
         key, equals, value = (said or "").partition("=")
-        is_all = is_all and said is not None
-        if key:
+        is_deep = key.count(".") > DEEPEST
+        is_all = is_all and said is not None and not is_deep
+        if key and not is_deep:
             put(found, key.split("."), config_value(value, word) if equals else at(None, word))
     return nested(found, words is not None and is_all)
 

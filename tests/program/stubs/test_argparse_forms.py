@@ -59,6 +59,8 @@ FORMS = {
     'a default that is written': "p=argparse.ArgumentParser()\no=p.add_argument('--bs',type=int,default=4)\no.default=16\nresult=vars(p.parse_args([]))\n",
     'an action that writes another option': "class A(argparse.Action):\n    def __call__(self,p,n,v,o=None):\n        n.device='mps'\np=argparse.ArgumentParser()\np.add_argument('--device',default='cpu')\np.add_argument('--gpu',nargs=0,action=A)\nresult=vars(p.parse_args(['--gpu']))\n",
     'an action that writes both': "class A(argparse.Action):\n    def __call__(self,p,n,v,o=None):\n        n.device='mps'; setattr(n,self.dest,v*2)\np=argparse.ArgumentParser()\np.add_argument('--device',default='cpu')\np.add_argument('--bs',type=int,default=4,action=A)\nresult=vars(p.parse_args(['--bs','3']))\n",
+    'sixty parents': "p=argparse.ArgumentParser(add_help=False)\np.add_argument('--a',default=1,type=int)\nfor i in range(60):\n    p=argparse.ArgumentParser(add_help=False,parents=[p])\np.set_defaults(a=3)\nresult=vars(p.parse_args([]))\n",
+    'parents of parents': "p=argparse.ArgumentParser(add_help=False)\np.add_argument('--a',default=1,type=int)\nq=argparse.ArgumentParser(add_help=False,parents=[p])\nr=argparse.ArgumentParser(parents=[q])\nr.set_defaults(a=3)\nresult={'p':p.parse_args([]).a,'q':q.parse_args([]).a,'r':r.parse_args([]).a}\n",
 }  # fmt: skip
 
 

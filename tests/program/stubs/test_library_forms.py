@@ -79,6 +79,7 @@ FORMS = {
     'types attributes': "from types import SimpleNamespace\nc=SimpleNamespace(a=1,b={'x':1})\nresult={'a':c.a,'b':c.b['x']}\n",
     'builtins dict': "class C(dict):\n    def __init__(self,*a,**k):\n        super().__init__(*a,**k)\n        self.__dict__=self\nc=C({'a':1},b=2)\nc.update(a=5)\nd=dict(c); e=dict(a=1); e.update(b=3)\nimport collections\no=collections.OrderedDict(x=1); o.update(x=3)\nresult={'a':c.a,'b':c['b'],'e':e['b'],'o':o['x'],'d':d['a']}\n",
     'argparse attributes': "import argparse\nn=argparse.Namespace(a=1,b={'x':2})\nm=argparse.Namespace(**{**vars(n),'a':4})\nresult={'a':n.a,'b':n.b['x'],'m':m.a}\n",
+    'omegaconf deep keys': "from omegaconf import OmegaConf\nc=OmegaConf.from_dotlist(['.'.join(['a']*60)+'=3','b=2'])\nresult={'b':c.b}\n",
 }  # fmt: skip
 
 
