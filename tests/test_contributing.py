@@ -36,6 +36,7 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.copy(ROOT / "pyproject.toml", folder)
     for kind, name, body in BLOCK.findall(PAGE):
         if kind == "file":
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
             (folder / name).write_text(body, encoding="utf-8")
     return folder
 

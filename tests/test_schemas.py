@@ -120,6 +120,7 @@ severity = "warning"
 unsafe = true
 this-mac-only = true
 rules = ["ours"]
+stubs = ["ours"]
 [per-file-ignores]
 "*.ipynb" = ["MPS101"]
 [target]

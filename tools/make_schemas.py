@@ -56,6 +56,7 @@ MEANINGS: Mapping[str, str] = {
     "this-mac-only": "Nothing runs the code but this Mac: fixes write the short form, and may change what other machines do.",
     "target": "What the code will run on: versions of packages and of macOS, the Mac's memory and chip.",
     "rules": "Folders of your own rule files.",
+    "stubs": "Folders of your own stubs, which say what a library does with values.",
 }
 """What each key of the configuration means."""
 

@@ -147,11 +147,15 @@ def knowledge_files(folder: str) -> Iterator[Path]:
             yield rules_folder() / name
 
 
-def stub_files() -> Mapping[str, Path]:
-    """Return the shipped stubs (`rules/stubs/`) by the dotted name of the library, or of the part of one, that each stands for."""
+def stub_files(own: Iterable[Path] = ()) -> Mapping[str, Path]:
+    """Return the shipped stubs (`rules/stubs/`) by the dotted name of the library, or of the part of one, that each stands for.
+
+    Those of a user's `own` folders take the place of shipped ones.
+    """
     folder, catalogue = rules_folder() / "stubs", _catalogue()
-    paths = [rules_folder() / name for name in catalogue if name.endswith(".py")] if catalogue else sorted(folder.rglob("*.py"))
-    return {".".join(path.relative_to(folder).with_suffix("").parts).removesuffix(".__init__"): path for path in paths}
+    paths = [rules_folder() / name for name in catalogue if name.endswith(".py")] if catalogue else own_files(folder, ".py")
+    found = [(folder, path) for path in paths] + [(place, path) for place in own for path in own_files(place, ".py")]
+    return {".".join(path.relative_to(above).with_suffix("").parts).removesuffix(".__init__"): path for above, path in found}
 
 
 def read_stub(path: Path) -> str:
@@ -172,9 +176,11 @@ def schema_text(name: str) -> str:
     return read_text(rules_folder().parent / "schemas" / f"{name}.schema.json")
 
 
-def own_files(place: Path) -> list[Path]:
-    """Return the YAML files at a place where a user's rules lie: the file itself, or those of a folder and of the folders in it."""
-    return [place] if place.is_file() else sorted((*place.glob("*.yaml"), *place.glob("*/*.yaml")))
+def own_files(place: Path, ending: str = ".yaml") -> list[Path]:
+    """Return the files at a place where a user's rules lie: the file itself, or those of a folder and of the folders in it; stubs lie
+    three folders deep at most, as the parts of a library do."""
+    deepest = 2 if ending == ".yaml" else 4
+    return [place] if place.is_file() else sorted(path for depth in range(deepest) for path in place.glob("*/" * depth + f"*{ending}"))
 
 
 @functools.lru_cache(maxsize=1)

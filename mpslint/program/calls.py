@@ -148,7 +148,7 @@ def evaluate_arguments(m: Walker, node: ast.Call) -> CallArguments:
                     keywords[name] = Argument(entry.value, entry.node, None, unpacked=True)
             is_open = is_open or value.is_open
             unpacked += [value.each] if value.each is not None else []
-        elif isinstance(value, Instance) and value.cls is None and bags.is_dict(m, value):
+        elif isinstance(value, Instance) and value.cls is None and stubs.holds_settings(m, value):
             for name, one in bags.entries_of(value):
                 keywords[name] = Argument(one, one.origin if isinstance(one, Known) else None, None, unpacked=True)
             is_open = is_open or bool(value.fallback)
@@ -227,8 +227,8 @@ def _call_symbol(m: Walker, callee: Symbol, receiver: Value | None, arguments: C
     if name in platform.version_of and isinstance(first := arguments.first(), Known):
         version = m.versions.get(str(first.value).lower())
         return Known(".".join(map(str, version)), node, source=f"{first.value}.__version__") if version is not None else UNKNOWN
-    if name in platform.bags:
-        return bags.made(m, name, arguments)
+    if (made := stubs.call(m, name, arguments, node)) is not None:
+        return made
     if name in platform.finders and isinstance(first := arguments.first(), Known) and first.value in platform_data("shell")["missing"]:
         return Known(None, node, source=name)
     if name in platform.file_questions:
@@ -237,8 +237,6 @@ def _call_symbol(m: Walker, callee: Symbol, receiver: Value | None, arguments: C
         return file
     if name in platform.config_readers and (config := config_files.read(m, name, arguments, node)) is not None:
         return config
-    if (made := stubs.call(m, name, arguments, node)) is not None:
-        return made
     if (given := _of_python(m, name, arguments, node)) is not None:
         return given
     if name in platform.validators and isinstance(receiver, Class):
@@ -329,9 +327,8 @@ def instantiate(m: Walker, cls: Class, arguments: CallArguments, node: ast.Call 
     constructor = cls.lookup("__init__")
     if node is not None:
         stubs.begin(m, instance, outside, node, *([] if isinstance(constructor, Function) else [arguments]))
-    if not isinstance(constructor, Function) and bags.is_dict(m, instance):
-        bags.call_method(m, instance, "__init__", arguments, node)
-    elif not isinstance(constructor, Function) or fields.takes_dicts(m, cls):
+    is_filled = isinstance(constructor, Function) or stubs.holds_settings(m, instance)
+    if not is_filled or fields.takes_dicts(m, cls):
         fields.fill(m, instance, cls, arguments, node)
     if isinstance(constructor, Function):
         call_function(m, constructor, [instance, *arguments.given], arguments.named, arguments.is_open, node)

@@ -6,6 +6,7 @@ import ast
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from types import MappingProxyType
 
 from mpslint.core.versions import Version
@@ -44,19 +45,20 @@ def evaluate_program(
     project: Loader | None = None,
     has_premises: bool = False,
     instead: Mapping[int, object] = MappingProxyType({}),
+    stubs: tuple[Path, ...] = (),
 ) -> Facts:
     """Return what a program does on the Target. Nothing of it is run; never raises on any code.
 
     `known_roots` are the outside packages that rules know, `how_known` says how well they know a qualified name.
     `project` loads the modules that the program imports of its own project: what neither it nor a Trainer calls is then not walked. With
     `has_premises` functions that nothing calls are taken to be called on the Mac's GPU. `instead` has values for constants, by the id of
-    their node.
+    their node. `stubs` are folders of stubs of the user's own.
     """
     machine = Walker(
         load_platform(), versions, how_known, document.offset, HANDLERS, execute, execute_one, get_attribute, CALLS, known_roots, document
     )
     machine.project, machine.has_premises, machine.instead = project, has_premises, instead
-    machine.frame = machine.module
+    machine.stubs, machine.frame = stubs, machine.module
     machine.facts.frames.append(machine.module)
     machine.facts.body = list(body)
     ends, ended_cell, last_cell, is_over = False, None, None, False

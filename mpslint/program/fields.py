@@ -85,9 +85,9 @@ def fill(m: Walker, instance: Instance, cls: Class, arguments: CallArguments, no
         m.store.write(instance.slots, name, value)
     for name in names if has_fields(m, cls) else ():
         default = cls.lookup(name)
-        made_by = next((one for one in _calls(cls, name)[:1] if isinstance(m.factories.get(id(one)), Function)), None)
-        if name not in instance.slots and made_by is not None:
-            m.store.write(instance.slots, name, m.calls.call_value(m, m.factories[id(made_by)], None, _NOTHING, made_by))
+        made = made_by_factory(m, cls, name) if name not in instance.slots else None
+        if made is not None:
+            m.store.write(instance.slots, name, made)
         elif name not in instance.slots and (
             isinstance(default, (Items, Mapping)) or (isinstance(default, Instance) and default.cls is not None and _is_made(cls, name))
         ):
@@ -95,6 +95,12 @@ def fill(m: Walker, instance: Instance, cls: Class, arguments: CallArguments, no
     finish(m, instance, node)
     if takes_dicts(m, cls):
         validators.check_whole(m, instance, cls, node)
+
+
+def made_by_factory(m: Walker, cls: Class, name: str) -> Value | None:
+    """Return what a function of the program makes for a field of an object (`field(default_factory=...)`); None where none does."""
+    made_by = next((one for one in _calls(cls, name)[:1] if isinstance(m.factories.get(id(one)), Function)), None)
+    return m.calls.call_value(m, m.factories[id(made_by)], None, _NOTHING, made_by) if made_by is not None else None
 
 
 def _calls(cls: Class, name: str) -> list[ast.Call]:

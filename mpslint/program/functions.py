@@ -45,11 +45,11 @@ def _composed(m: Walker, function: Function) -> Value | None:
             return stubs.first_parameter(m, function)
         if call is None or not m.platform.composers.intersection(call.names):
             continue
-        if "config_path" not in call.keywords and not call.arguments:
-            return stubs.first_parameter(m, function)
         given = [call.keywords[name].value if name in call.keywords else UNKNOWN for name in ("config_path", "config_name")]
         texts = [value.value for value in given if isinstance(value, Known) and isinstance(value.value, str)]
-        config = m.project.compose_config(m, texts[0], texts[1]) if len(texts) == 2 and m.project is not None else None
+        if len(texts) < 2:
+            return stubs.stored_config(m, given[1], function)
+        config = m.project.compose_config(m, texts[0], texts[1]) if m.project is not None else None
         return config_files.as_object(config) if isinstance(config, Mapping) else None
     return None
 

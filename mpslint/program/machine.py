@@ -7,6 +7,7 @@ import builtins
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field
+from pathlib import Path
 from typing import Any, Protocol
 
 from mpslint.core.record import record
@@ -180,6 +181,10 @@ class Walker:
     """The call that is a statement of its own: nothing takes its result."""
     operands: list[Value] = field(default_factory=list)
     """The values of the parts of the expressions that are evaluated, where something can be in them."""
+    stubs: tuple[Path, ...] = ()
+    """Folders of stubs of the user's own."""
+    stub_steps: int = 0
+    """Steps that were taken in stubs."""
     steps: int = 0
     silent_steps: int = 0
     """How many of them were spent on the rounds of loops."""

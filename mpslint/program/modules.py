@@ -14,6 +14,7 @@ from mpslint.facts.facts import EnvironmentWrite
 from mpslint.facts.values import UNKNOWN, Argument, Context, Frame, Known, Module, Names, Value
 from mpslint.program.config_files import ConfigFiles, node_at
 from mpslint.program.machine import Walker
+from mpslint.program.stubs.library import is_told
 from mpslint.project.loaded import find_file
 from mpslint.project.resolve import Located, submodule
 from mpslint.project.run import Run
@@ -109,6 +110,8 @@ class Modules:
     def load(self, m: Walker, name: str, level: int) -> Module | None:
         """Return the module that an import means, with the packages that it lies in; None for one outside the project."""
         importer = self._importer(m)
+        if m.stubs and level == 0 and is_told(m, name):
+            return None
         if not name:
             located = self.run.locate("", level, importer)
             return self._walked(m, located, ".") if located is not None else None

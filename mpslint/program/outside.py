@@ -59,7 +59,8 @@ def call_outside(m: Walker, callee: Value, receiver: Value | None, arguments: Ca
         return special
     if method in m.platform.parameter_keepers and isinstance(receiver, Instance) and receiver.cls is not None:
         receiver.slots[m.platform.parameter_keepers[method]] = bags.kept_parameters(m, arguments)
-    if method and isinstance(receiver, Instance) and (found := bags.call_method(m, receiver, method, arguments, node)) is not None:
+    is_settings = method and isinstance(receiver, Instance) and stubs.holds_settings(m, receiver)
+    if is_settings and (found := stubs.call_method(m, receiver, method, arguments, node)) is not None:  # type: ignore[arg-type]
         return found
     if names and names[0] in m.platform.config_readers and (config := config_files.read(m, names[0], arguments, node)) is not None:
         return config

@@ -10,6 +10,7 @@ from dataclasses import field
 
 from mpslint.config.sections import ENDINGS as SECTIONED
 from mpslint.config.sections import read_sections
+from mpslint.config.shell import MISSING
 from mpslint.config.yaml_source import read_yaml_source
 from mpslint.core.folders import absolute, folder_of, names_in
 from mpslint.core.outside import is_file
@@ -168,8 +169,8 @@ def overrides_in(words: Sequence[str], folder: str) -> Overrides:
             own[_OWN_FLAGS[flag]] = text
         elif is_value:
             own[is_value], is_value = word, ""
-        elif equals and not word.startswith("-"):
-            key = flag.lstrip("+~")
+        elif (equals or word.startswith("~")) and not word.startswith("-"):
+            key, text = flag.lstrip("+~"), MISSING if flag.startswith("~") else text
             group = key.partition("@")[0]
             if "." not in key and os.path.isdir(os.path.join(folder, group)):
                 chosen[group] = text

@@ -11,7 +11,7 @@ from mpslint import __version__
 from mpslint.core.folders import absolute, folder_of
 from mpslint.core.knowledge import knowledge_digest, own_files
 from mpslint.core.record import record
-from mpslint.session.configuration import Configuration
+from mpslint.session.configuration import OWN, Configuration
 from mpslint.session.session import Options, configuration_in, ignored_in
 from mpslint.session.starters import stamp_of_starters
 from mpslint.session.targeting import base_target
@@ -45,9 +45,9 @@ class FileKeys:
         options, key = self.options, (id(configuration), id(target))
         if key in self.digests:
             return self.digests[key][2]
-        own_rules = [file for folder in configuration.rules for file in own_files(folder)]
+        own = [(key, _stamp(file)) for key, folder in configuration.own_folders() for file in own_files(folder, OWN[key])]
         parts = [
-            __version__, sys.version, knowledge_digest(), repr([_stamp(file) for file in own_rules]),
+            __version__, sys.version, knowledge_digest(), repr(own),
             repr((configuration.select, configuration.ignore, configuration.severity, sorted(configuration.target.items()))),
             repr((options.select, options.extend_select, options.ignore, options.severity)),
             repr((sorted(options.target.items()), sorted(options.observed.items()))),

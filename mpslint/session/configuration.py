@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import field, replace
 from pathlib import Path
 from typing import Any
@@ -34,6 +34,8 @@ class Configuration:
     target: Mapping[str, str] = field(default_factory=dict)
     rules: tuple[Path, ...] = ()
     """Folders of the user's own rule files."""
+    stubs: tuple[Path, ...] = ()
+    """Folders of the user's own stubs."""
     written: frozenset[str] = frozenset()
     """The keys that the file says; the others have their defaults."""
     overridden: frozenset[str] = frozenset()
@@ -43,6 +45,10 @@ class Configuration:
     def folder(self) -> Path:
         """The folder that its patterns count from."""
         return self.path.parent if self.path is not None else Path.cwd()
+
+    def own_folders(self) -> Iterator[tuple[str, Path]]:
+        """Yield the folders of the user's own, each with the key that names it."""
+        yield from ((key, folder) for key in OWN for folder in getattr(self, key))
 
 
 KEYS: Mapping[str, type] = {
@@ -55,7 +61,10 @@ KEYS: Mapping[str, type] = {
     "this-mac-only": bool,
     "target": dict,
     "rules": list,
+    "stubs": list,
 }
+OWN = {"rules": ".yaml", "stubs": ".py"}
+"""The keys that name folders of the user's own, with the ending of what lies in them."""
 _IN_TOML = {list: "a list of strings", dict: "a table", str: "a string", bool: "true or false"}
 
 
@@ -85,7 +94,7 @@ def _nearest(folder: str) -> Configuration:
             data = _table(Path(path), tree)
             if data is not None:
                 found = read_configuration(Path(path), data)
-                _refuse_rules_outside(found, tree)
+                _refuse_outside(found, tree)
                 return found
     above = os.path.dirname(folder)
     return Configuration() if above == folder else _nearest(above)
@@ -96,15 +105,15 @@ def _is_meant(path: str, name: str) -> bool:
     return name != SHARED_FILE and not os.path.isdir(path) and os.path.lexists(path)
 
 
-def _refuse_rules_outside(configuration: Configuration, tree: str) -> None:
-    """Raise UsageError for rules that lie, or lead by a link, out of the repository: a stranger may have written them."""
-    for folder in configuration.rules:
+def _refuse_outside(configuration: Configuration, tree: str) -> None:
+    """Raise UsageError for rules and stubs that lie, or lead by a link, out of the repository: a stranger may have written them."""
+    for key, folder in configuration.own_folders():
         try:
-            outside = next((path for path in (folder, *own_files(folder)) if leads_out(path, tree)), None)
+            outside = next((path for path in (folder, *own_files(folder, OWN[key])) if leads_out(path, tree)), None)
         except (OSError, ValueError) as error:  # a name of 5,000 letters, or with a NUL
-            raise UsageError(f"{configuration.path}: rules: no folder has the name {folder.name!r:.60} ({error})") from None
+            raise UsageError(f"{configuration.path}: {key}: no folder has the name {folder.name!r:.60} ({error})") from None
         if outside is not None:
-            raise UsageError(f"{configuration.path}: rules: {outside} is out of {tree}; name it yourself: --config 'rules=[...]'")
+            raise UsageError(f"{configuration.path}: {key}: {outside} is out of {tree}; name it yourself: --config '{key}=[...]'")
 
 
 def load_configuration(path: Path) -> Configuration:
@@ -153,7 +162,8 @@ def read_configuration(path: Path, data: Mapping[str, Any]) -> Configuration:
         bool(data.get("unsafe", False)),
         bool(data.get("this-mac-only", False)),
         {str(key): str(value) for key, value in data.get("target", {}).items()},
-        tuple((path.parent / folder) for folder in _words(path, "rules", data.get("rules", []))),
+        _folders(path, "rules", data),
+        _folders(path, "stubs", data),
         frozenset(data),
     )
 
@@ -188,8 +198,7 @@ def _with_settings(configuration: Configuration, settings: tuple[str, ...]) -> C
     for name in ("target", "per_file_ignores"):
         if name in changes:
             changes[name] = {**getattr(configuration, name), **changes[name]}
-    if "rules" in changes:
-        changes["rules"] = tuple(Path(folder) for folder in data["rules"])
+    changes.update({key: tuple(Path(folder) for folder in data[key]) for key in OWN if key in changes})
     return replace(configuration, **changes, overridden=frozenset(data))
 
 
@@ -209,6 +218,10 @@ def _words(path: Path, key: str, value: Any) -> tuple[str, ...]:
     if not isinstance(value, list) or not all(isinstance(word, str) for word in value):
         raise UsageError(f"{path}: {key} must be a list of strings")
     return tuple(value)
+
+
+def _folders(path: Path, key: str, data: Mapping[str, Any]) -> tuple[Path, ...]:
+    return tuple(path.parent / folder for folder in _words(path, key, data.get(key, [])))
 
 
 def _nearest_name(key: str, known: Mapping[str, Any]) -> str:

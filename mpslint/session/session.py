@@ -204,7 +204,7 @@ def _may_matter(found: FoundFile, data: bytes, configuration: Configuration, opt
 
 def names_framework_in(data: bytes, configuration: Configuration, options: Options) -> bool:
     """Return whether a file names anything that rules are about; where rules are chosen, they are loaded, so that wrong names are said."""
-    configured = configuration.select or configuration.ignore or configuration.per_file_ignores or configuration.rules
+    configured = configuration.select or configuration.ignore or configuration.per_file_ignores or any(configuration.own_folders())
     given = options.select or options.extend_select or options.ignore or options.per_file_ignores
     words = shipped_words().get("frameworks", ()) if not (configured or given) else ()
     if words:
@@ -324,13 +324,18 @@ def rules_of(files: Iterable[FoundFile], options: Options) -> tuple[Rule, ...]:
 
 
 def rules_for(path: str, configuration: Configuration, options: Options) -> tuple[Rule, ...]:
-    """Return the rules to judge a file by. Raises UsageError for a rule that does not exist, naming the closest one."""
+    """Return the rules to judge a file by. Raises UsageError for a rule that does not exist, naming the closest one, and for a mistake in
+    a rule or a stub of the user's own."""
     from mpslint.rule.loading import load_rules
     from mpslint.rule.selection import refuse_unknown, select_rules
 
-    for folder in configuration.rules:
+    for key, folder in configuration.own_folders():
         if not os.path.isdir(folder):
-            raise UsageError(f"{configuration.path}: rules: there is no folder {folder}")
+            raise UsageError(f"{configuration.path}: {key}: there is no folder {folder}")
+    if configuration.stubs:
+        from mpslint.program.stubs.library import library_of
+
+        library_of(configuration.stubs).read_all()
     rules = load_rules(configuration.rules)
     written = (*configuration.select, *configuration.ignore, *(name for names in configuration.per_file_ignores.values() for name in names))
     refuse_unknown(rules, written, f"{configuration.path}: ")

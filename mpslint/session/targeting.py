@@ -43,7 +43,9 @@ def target_for(
     target = _resolved(root, (*asked, *(_installed(document) or _installed_before(document, root))))
     for versions, _ in reversed(said):
         target = with_mac(target, versions.get("memory", ""), known_chip(versions.get("chip", "")))
-    return replace(target, is_only_machine=True) if configuration.this_mac_only else target
+    if not (configuration.this_mac_only or configuration.stubs):
+        return target
+    return replace(target, is_only_machine=configuration.this_mac_only, stubs=configuration.stubs)
 
 
 def base_target(path: str) -> Target:

@@ -265,7 +265,7 @@ def gather_run(run: Run, target: Target, instead: Mapping[int, object] = Mapping
 
     parsed_body = body_of(run.script)
     known = dialects.roots, dialects.how_known
-    facts = evaluate_program(document, parsed_body, target.versions, *known, Modules(run, body_of), instead=instead)
+    facts = evaluate_program(document, parsed_body, target.versions, *known, Modules(run, body_of), instead=instead, stubs=target.stubs)
     _add_shell_facts(entry, facts)
     given = run.command.variables if run.command is not None else {}
     facts.environment += [_given_variable(name[1:], flag) for name, flag in given.items() if name.startswith("$")]
@@ -293,7 +293,7 @@ def gather_evidence(
     parsed = parsed or (parse_program(document, text) if text else Parsed([]))
     dialects = load_dialects()
     known = dialects.roots, dialects.how_known
-    facts = evaluate_program(document, parsed.body, target.versions, *known, has_premises=has_premises, instead=instead)
+    facts = evaluate_program(document, parsed.body, target.versions, *known, has_premises=has_premises, instead=instead, stubs=target.stubs)
     if text is document.python:
         _add_shell_facts(document, facts)
         if document.kind in (Kind.YAML, Kind.JSON):

@@ -6,6 +6,7 @@ import functools
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from mpslint.core.finding import UsageError
 from mpslint.core.record import record
@@ -32,6 +33,8 @@ class Target:
     """The largest micro-batch of the run that this Mac takes, where that was worked out."""
     is_only_machine: bool = False
     """Whether no other machine runs the code, so that a fix need not keep what it does there."""
+    stubs: tuple[Path, ...] = ()
+    """Folders of stubs of the user's own, which say what libraries do."""
     uninstallable: tuple[Uninstallable, ...] = ()
     """What can't be installed on a Mac of what the project asks for."""
 

@@ -30,8 +30,12 @@ class ClassParser:
                 first = value
         self.classes = items(first) or ([first] if first is not None else [])
 
-    def parse_args_into_dataclasses(self, args=None, return_remaining_strings: plain = False, **more):
-        return tuple(self.made(args) + ([others()] if return_remaining_strings is not False else []))
+    def parse_args_into_dataclasses(
+        self, args=None, return_remaining_strings: plain = False, look_for_args_file=None, args_filename=None, args_file_flag=None
+    ):
+        is_told = args_filename is None and args_file_flag is None
+        made = self.made(args) if is_told else self.of_values(None, False)
+        return tuple(made + ([others()] if return_remaining_strings is not False else []))
 
     def parse_known_args(self, args=None, **more):
         return tuple(self.made(args))

@@ -119,15 +119,16 @@ def chosen(target, words, is_all, by_python):
 def start_function(function, words, is_all, by_python=False):
     """Call a function with what words give its parameters; None for words that aren't known."""
     taken = parameters(function)
+    changed = {one["name"]: unknown for one in taken if one["is_changed"]}
     if words is None:
-        return call_with(function, objects(taken, {}, None, is_all), True)
+        return call_with(function, {**objects(taken, {}, None, is_all), **changed}, True)
     own = {one["name"]: Option(tuple(one["flags"]), one["kind"] or None) for one in taken if one["flags"]}
     given = {**parse(words, own, {}), **by_name(taken, words, by_python)}
     free = [one for one in taken if one["by"] == "position" and one["name"] not in given]
     rest = without_names(words, taken, by_python)
     for one, word in zip(free, rest, strict=False):
         given[one["name"]] = as_kind(word, PYTHON if by_python else one["kind"], word)
-    return call_with(function, {**objects(taken, given, words, is_all), **given}, not is_all or len(rest) > len(free))
+    return call_with(function, {**objects(taken, given, words, is_all), **given, **changed}, not is_all or len(rest) > len(free))
 
 
 def objects(taken, given, words, is_all):

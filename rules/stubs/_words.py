@@ -1,6 +1,21 @@
 """The words of a command line, as parsers take them and as programs without one do."""
 
-from stubs.host import at, call, is_callable, listed, literal, name_of, number, plain, python_literal, spanning, state_of, unknown
+from stubs.host import (
+    at,
+    call,
+    is_callable,
+    is_flag,
+    listed,
+    literal,
+    name_of,
+    number,
+    plain,
+    python_literal,
+    spanning,
+    state_of,
+    text,
+    unknown,
+)
 
 COLLECTING = ("append", "extend")
 STORED = {"store_true": True, "store_false": False}
@@ -27,6 +42,7 @@ class Option:
         self.action = action
         self.count = count
         self.constant = constant
+        self.writes = []
 
 
 def parse(words, options, defaults, is_abbreviated=True):
@@ -78,20 +94,6 @@ def parse(words, options, defaults, is_abbreviated=True):
             index += 0 if equals else len(taken)
             found[name] = taken_by(option, defaults.get(name), word, taken)
     return found
-
-
-def text(word):
-    """Return the text of a word, None where it isn't known."""
-    said = plain(word)
-    return said if isinstance(said, str) else None
-
-
-def is_flag(word):
-    """Return whether a word is a flag: `--x`, `-x`, but no negative number."""
-    said = text(word)
-    if said is None or len(said) < 2 or said[0] != "-" or " " in said.partition("=")[0]:
-        return False
-    return not said[1].isdigit() and said[1] != "."
 
 
 def convert(word, kind, default, place):

@@ -1,9 +1,13 @@
 """argparse: options are noted by name; parsing gives an object with what the words say of each, else with its default."""
 
+from stubs._bags import Flat
 from stubs._words import BOTH_WAYS, REST, STORED, Option, convert, parse
 from stubs.host import (
     another,
     at,
+    call_own,
+    instantiate,
+    is_own_class,
     items,
     listed,
     name_of,
@@ -11,6 +15,7 @@ from stubs.host import (
     overridable,
     plain,
     program_object,
+    set_attribute,
     settled,
     slots,
     state_of,
@@ -20,6 +25,8 @@ from stubs.host import (
 )
 
 MISSING = "no default"
+Namespace = Flat
+ANY = "any option"
 
 
 class ArgumentParser:
@@ -31,16 +38,20 @@ class ArgumentParser:
         self.argument_default = argument_default
         self.has_commands = False  # whose options are kept with those of the parser
         self.doubtful = []  # options that are there twice, and so may be either
+        self.actions = {}  # what the program got for each option, and may have changed
+        self.has_other_sources = False  # beside the words: files, the environment
         self.reads_files = plain(fromfile_prefix_chars) is not None
         self.is_abbreviated = allow_abbrev is not False
-        self.parents = [other for other in [state_of(parent) for parent in items(parents)] if other is not None]
-        for other in self.parents:
+        self.parents = []  # and their parents
+        for other in [one for one in [state_of(parent) for parent in items(parents)] if one is not None]:
+            self.parents += [one for one in [other, *other.parents] if one not in self.parents]
             self.defaults.update(other.defaults)
             self.options.update(other.options)
+            self.actions.update(other.actions)
 
     def add_argument(self, *flags: plain, nargs=None, **more):
         is_positional = not [flag for flag in flags if isinstance(flag, str) and flag.startswith("-")]
-        return add(self, flags, is_positional and plain(nargs) not in ("?", "*"), nargs, **more)
+        return add(self, flags, is_positional and plain(nargs, "*") not in ("?", "*"), nargs, **more)
 
     def add_option(self, *flags: plain, nargs=None, **more):
         return add(self, flags, False, nargs, **more)
@@ -60,13 +71,11 @@ class ArgumentParser:
 
     def set_defaults(self, **values):
         for name, value in values.items():
-            self.doubtful += [name] if self.has_commands else []
-            self.defaults[name] = overridable(as_default(self.options[name], value) if name in self.options else value)
-            if name in self.options:
-                self.options[name].is_left_none = False
-            for other in self.parents:
-                if name in other.options:
-                    other.set_defaults(**{name: value})
+            for parser in [self, *[one for one in self.parents if name in one.options]]:
+                parser.doubtful += [name] if parser.has_commands else []
+                parser.defaults[name] = overridable(as_default(parser.options[name], value) if name in parser.options else value)
+                if name in parser.options:
+                    parser.options[name].is_left_none = False
 
     def parse_args(self, args=None, namespace=None, **more):
         return parsed(self, args, namespace)
@@ -93,18 +102,20 @@ def add(
 ):
     """Note an option: its destination, and the value that it has when it isn't given."""
     flags = [flag for flag in flags if isinstance(flag, str)]
+    made = program_object("argparse.Action", {})
     if not flags:
-        return program_object("argparse.Action", {})
+        return made
     dashed = [flag for flag in flags if flag.startswith("-")]
     long = [flag for flag in dashed if flag.startswith("--")]
     name = dest if isinstance(dest, str) else (long or flags)[0].lstrip("-").replace("-", "_")
-    way = name_of(action) or plain(action)
+    way = name_of(action) or plain(action, "one of its own")
     count = REST if name_of(nargs) == "argparse.REMAINDER" else plain(nargs)
     count = count if count is None or isinstance(count, (int, str)) else "*"
     default = parser.argument_default if default is MISSING else default
     off = [f"--no-{flag[2:]}" for flag in long] if way == BOTH_WAYS else []
     kind = "builtins.str" if plain(type) is None else type
     option = Option(tuple(dashed + off), kind, way, count, at(None) if const is MISSING else const)
+    option.writes = written_by(action, name, const) if is_own_class(action) else []
     key = name
     while key in parser.options and not [flag for flag in flags if flag in parser.options[key].flags]:
         key += " "
@@ -117,7 +128,7 @@ def add(
     is_missing = default is MISSING or (not dashed and plain(default) is None)
     option.is_left_none = is_missing and way not in STORED and not is_always_given and name not in parser.defaults
     if key == name:
-        if is_always_given or (dashed and required):
+        if is_always_given or (dashed and required is not False):
             parser.defaults[name] = unknown
         elif not is_missing:
             parser.defaults[name] = overridable(as_default(option, default))
@@ -126,7 +137,17 @@ def add(
         elif name not in parser.defaults or before is not None:
             parser.defaults[name] = unknown
     parser.options[key] = option
-    return program_object("argparse.Action", {})
+    parser.actions[name] = made
+    return made
+
+
+def written_by(action, name, const):
+    """Return which options an action of the program's own writes; all of them where that isn't known."""
+    made = instantiate(action, {}, True, False)
+    set_attribute(made, "dest", at(name))
+    namespace = program_object("argparse.Namespace", {})
+    call_own(made, "__call__", unknown, namespace, unknown, unknown)
+    return list(slots(namespace)) or [ANY]
 
 
 def as_default(option, value):
@@ -137,9 +158,17 @@ def as_default(option, value):
 def parsed(parser, args, namespace):
     """Return the object with the options: what the object had that is given, what words say, else the defaults."""
     words, is_all = words_in(args)
+    is_all = is_all and not parser.has_other_sources
     if parser.reads_files:
         words, is_all = None, False
     found = dict(parser.defaults.items())
+    for name, action in parser.actions.items():
+        changed = slots(action)
+        if "default" in changed and len(changed) == 1:
+            found[name] = overridable(as_default(parser.options[name], changed["default"]))
+            parser.options[name].is_left_none = False
+        elif changed:
+            parser.doubtful.append(name)
     held = slots(namespace)
     found.update(held)
     if is_all:
@@ -148,6 +177,9 @@ def parsed(parser, args, namespace):
                 found[name] = listed([], at(None)) if not option.flags and option.count == "*" else at(None)
         found = {name: settled(value) for name, value in found.items()}
     if words is not None:
-        found.update(parse(words, parser.options, found, parser.is_abbreviated))
+        given = parse(words, parser.options, found, parser.is_abbreviated)
+        found.update(given)
+        written = [one for name in given if name in parser.options for one in parser.options[name].writes]
+        found = {name: unknown if name in written or ANY in written else value for name, value in found.items()}
     found.update({name: unknown for name in parser.doubtful})
     return program_object("argparse.Namespace", found)

@@ -1,6 +1,6 @@
 """click: what its types make of a word. Its options are read where a function is called (`commands.option_values`)."""
 
-from stubs.host import number
+from stubs.host import number, plain
 
 
 class Choice:
@@ -16,10 +16,24 @@ class Path(Choice):
 
 
 class IntRange(Choice):
+    kind = int
+
+    def __init__(self, min=None, max=None, min_open=None, max_open=None, clamp: plain = False):
+        self.least = None if min is None else plain(min)
+        self.most = None if max is None else plain(max)
+        self.is_clamped = clamp is not False
+
     def converted(self, said):
-        return number(said, int)
+        found = number(said, self.kind)
+        if found is None or not self.is_clamped:
+            return found
+        for bound in (self.least, self.most):
+            if bound is not None and not isinstance(bound, (int, float)):
+                return None
+        if self.least is not None and found < self.least:
+            return self.least
+        return self.most if self.most is not None and found > self.most else found
 
 
-class FloatRange(Choice):
-    def converted(self, said):
-        return number(said, float)
+class FloatRange(IntRange):
+    kind = float

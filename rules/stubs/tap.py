@@ -5,11 +5,15 @@ from stubs._words import named, switched_off
 from stubs.argparse import ArgumentParser
 from stubs.host import (
     at,
+    attribute,
     call_own,
     class_of,
+    entries,
     field_default,
     field_kind,
     fields_of,
+    has_own,
+    is_complete,
     is_known,
     overridable,
     plain,
@@ -44,6 +48,23 @@ class Tap(ArgumentParser):
                 said = at(False, said)
             set_attribute(self, name, said)
         call_own(self, "process_args")
+        return self
+
+    def from_dict(self, args_dict=None, **more):
+        values = entries(args_dict)
+        if values is None or not is_complete(args_dict):
+            return self.load()
+        for name in [*fields_of(class_of(self)), *values]:
+            if name in values:
+                set_attribute(self, name, values[name])
+            elif attribute(self, name) is None:
+                default = field_default(class_of(self), name)
+                set_attribute(self, name, unknown if default is None or has_own(self, "configure") else default)
+        return self
+
+    def load(self, *given, **more):
+        for name in fields_of(class_of(self)):
+            set_attribute(self, name, unknown)
         return self
 
 

@@ -1,9 +1,15 @@
 """wandb: what `init` is given, and a search gives its runs, is read as `wandb.config`."""
 
+from stubs._bags import Bag
 from stubs.host import as_outside, declined, entries, items, one_of, remember, remembered, set_attribute, shared, slots, unknown
 
 CONFIG = "wandb.config"
 SEARCHED = "what a search decides"
+
+
+class config(Bag):
+    def update(self, d=None, *given, **more):
+        return super().update(*([] if d is None else [d]))
 
 
 def init(*given, config=None, **more):
@@ -15,6 +21,14 @@ def init(*given, config=None, **more):
         if name not in searched:
             set_attribute(kept, name, value)
     return run
+
+
+def finish(*given, **more):
+    """Forget what a run was given: the next one begins anew."""
+    kept = shared(CONFIG, "another file")
+    for name in slots(kept):
+        set_attribute(kept, name, unknown)
+    return declined
 
 
 def sweep(sweep=None, *given, **more):

@@ -47,7 +47,7 @@ def test_each_key_has_its_source(folder: Path) -> None:
     assert found["file"] == file
     assert found["keys"]["ignore"] == {"value": ["MPS101"], "source": file}
     assert found["keys"]["severity"] == {"value": "note", "source": "default"}
-    keys = {"select", "ignore", "exclude", "per-file-ignores", "severity", "unsafe", "this-mac-only", "target", "rules"}
+    keys = {"select", "ignore", "exclude", "per-file-ignores", "severity", "unsafe", "this-mac-only", "target", "rules", "stubs"}
     assert set(found["keys"]) == keys
     assert found["rules"]["left_out"] == {"MPS101": "ignore", "MPS602": "on request"}
 

@@ -32,6 +32,8 @@ from mpslint.program.config_files import path_of
 from mpslint.program.stubs.host import Host, functions_of, unknown
 from mpslint.program.stubs.language import StubObject
 
+CHANGERS = frozenset({"callback", "default_factory", "envvar", "parser", "click_type"})
+"""Arguments of what describes an option, by which its value may be another than its word says."""
 MOST_NESTED = 6
 """Configurations within one another that are marked as defaults."""
 
@@ -80,16 +82,25 @@ def fields_of(host: Host, cls: Argument) -> list[str]:
 
 def field_default(host: Host, cls: Argument, name: str) -> Argument | None:
     """Return what a field of a class is by default, None where it has none."""
-    found = cls.value.lookup(name) if isinstance(cls.value, Class) else None
+    found = (fields.made_by_factory(host.m, cls.value, name) or cls.value.lookup(name)) if isinstance(cls.value, Class) else None
     return _told(found) if found is not None else None
 
 
 def field_kind(host: Host, cls: Argument, name: str) -> str:
     """Return the qualified name of the class that a field is annotated with, `list of` that of its items for a list; '' for any other."""
+    return _kind(host, _annotation(cls, name))
+
+
+def has_noted_kind(host: Host, cls: Argument, name: str) -> bool:
+    """Return whether an annotation holds calls, with which a library may be told another name: `Annotated[int, arg(name="bs")]`."""
+    annotation = _annotation(cls, name)
+    return annotation is not None and any(isinstance(one, ast.Call) for one in ast.walk(annotation))
+
+
+def _annotation(cls: Argument, name: str) -> ast.expr | None:
     classes = cls.value.lineage() if isinstance(cls.value, Class) else ()
     body = [one for own in classes for one in own.node.body if isinstance(one, ast.AnnAssign)]
-    said = [one.annotation for one in body if isinstance(one.target, ast.Name) and one.target.id == name]
-    return _kind(host, said[0]) if said else ""
+    return next((one.annotation for one in body if isinstance(one.target, ast.Name) and one.target.id == name), None)
 
 
 def _kind(host: Host, annotation: ast.expr | None) -> str:
@@ -171,9 +182,9 @@ def mark_incomplete(host: Host, given: Any) -> None:
         value.fallback = "another file"
 
 
-def program_object(host: Host, name: str, slots: dict[str, Argument]) -> Argument:
-    """Return a new object of outside with some attributes, which may have others."""
-    made = Instance(name, slots={key: one.value for key, one in slots.items()}, fallback="command line")
+def program_object(host: Host, name: str, slots: dict[str, Argument], reason: str = "command line") -> Argument:
+    """Return a new object of outside with some attributes, which may have others for a reason, unless that is ''."""
+    made = Instance(name, slots={key: one.value for key, one in slots.items()}, fallback=reason)
     return Argument(host.m.made(made), host.call)
 
 
@@ -182,12 +193,12 @@ def shared(host: Host, name: str, reason: str = "command line") -> Argument:
     return Argument(host.m.shared(name, reason), None)
 
 
-def all_overridable(host: Host, config: Argument) -> None:
+def all_overridable(host: Host, config: Any) -> None:
     """Mark every value of a configuration as one that the command line may change."""
-    _weaken(host, config.value, MOST_NESTED)
+    _weaken(host, _value(config), MOST_NESTED)
 
 
-def _weaken(host: Host, config: Value, left: int) -> None:
+def _weaken(host: Host, config: Value | None, left: int) -> None:
     for key, value in list(config.slots.items()) if isinstance(config, Instance) and left else ():
         if isinstance(value, Instance):
             _weaken(host, value, left - 1)
@@ -238,7 +249,8 @@ def parameters(host: Host, given: Any) -> list[dict[str, Any]] | None:
     """Return the parameters of a function, or of the constructor of a class, without that for the object; None where there is none.
 
     Each is a dict: its `name`; `by` position, name or rest; whether it `is_required`; its `kind`, as `field_kind` has it; the `class` of
-    the program with fields that it is annotated with; the `flags` that its default names (`typer.Option(4, "--bs", "-b")`).
+    the program with fields that it is annotated with; the `flags` that its default names (`typer.Option(4, "--bs", "-b")`); whether it
+    `is_changed` by something else (`callback=`).
     """
     value = _value(given)
     function = value.lookup("__init__") if isinstance(value, Class) else _function(given)
@@ -257,12 +269,18 @@ def parameters(host: Host, given: Any) -> list[dict[str, Any]] | None:
             "kind": _kind(host, one.annotation),
             "class": _class_of(host, one),
             "flags": list(_flags(defaults.get(one))),
+            "is_changed": any(isinstance(part, ast.keyword) and part.arg in CHANGERS for part in _parts(one, defaults.get(one))),
         }
         for one in (*by_position[skipped:], *signature.kwonlyargs)
     ]
     rest = signature.kwarg
-    more = {"name": rest.arg, "by": "rest", "is_required": False, "kind": "", "class": None, "flags": []} if rest is not None else None
-    return [*found, *([more] if more is not None else [])]
+    other = {"by": "rest", "is_required": False, "kind": "", "class": None, "flags": [], "is_changed": False}
+    return [*found, *([{"name": rest.arg, **other}] if rest is not None else [])]
+
+
+def _parts(parameter: ast.arg, default: ast.expr | None) -> Iterator[ast.AST]:
+    for one in (parameter.annotation, default):
+        yield from ast.walk(one) if one is not None else ()
 
 
 def _class_of(host: Host, parameter: ast.arg) -> Argument | None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
+from mpslint.config.yaml_source import plain_value
 from mpslint.facts.values import (
     UNKNOWN,
     Argument,
@@ -19,8 +21,12 @@ from mpslint.facts.values import (
 )
 from mpslint.program.arguments import CallArguments
 from mpslint.program.bags import entries_of
-from mpslint.program.config_files import OBJECT, as_object, said_by
-from mpslint.program.stubs.host import Host, functions_of
+from mpslint.program.config_files import OBJECT, as_object
+from mpslint.program.stubs.host import Host, at, functions_of
+from mpslint.program.stubs.language import StubObject
+
+_PLAIN = re.compile(r"[^\[\]{}\"'#$&*!|>%@`,]*(?<!:)")
+"""Text that is one plain value of YAML."""
 
 
 def entries(host: Host, given: Any) -> dict[str, Argument] | None:
@@ -36,9 +42,10 @@ def is_config(host: Host, given: Any) -> bool:
     return isinstance(given, Argument) and isinstance(given.value, Instance) and given.value.name == OBJECT
 
 
-def is_whole(host: Host, given: Argument) -> bool:
-    """Return whether a configuration has no other keys than are known."""
-    return isinstance(given.value, Instance) and not given.value.fallback
+def is_whole(host: Host, given: Any) -> bool:
+    """Return whether an object has no other keys than are known."""
+    value = given.instance if isinstance(given, StubObject) else given.value
+    return isinstance(value, Instance) and not value.fallback
 
 
 def config_object(host: Host, values: dict[str, Argument], is_all: bool = True) -> Argument:
@@ -53,9 +60,10 @@ def dict_of(host: Host, values: dict[str, Argument], is_all: bool) -> Argument:
 
 
 def config_value(host: Host, text: str, word: Argument) -> Argument:
-    """Return what a word sets a key of a configuration to; unknown for a reference."""
-    said = said_by(text, word.node)
-    return Argument(said if isinstance(said, Known) else UNKNOWN, word.node)
+    """Return what a word sets a key of a configuration to, as YAML reads it; unknown for a reference, a list or a dict."""
+    quoted = len(text) > 1 and text[0] in "'\"" and text[-1] == text[0] and text[0] not in text[1:-1] and "\\" not in text
+    said = Known(text[1:-1]) if quoted else plain_value(text.strip()) if text.isprintable() and _PLAIN.fullmatch(text) else UNKNOWN
+    return at(host, Argument(said, None), word)
 
 
 def compose_config(host: Host, folder: str, name: str, overrides: list[Argument]) -> Argument | None:

@@ -6,30 +6,32 @@ Nothing but the few statements, functions and methods that are named here can be
 from __future__ import annotations
 
 import ast
-import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from mpslint.core.record import record
 from mpslint.facts.values import Argument
 from mpslint.program.stubs.host import Host, HostFunction, plain
 from mpslint.program.stubs.language import NO_DEFAULT, Return, Scope, StubClass, StubError, StubFunction, StubObject, bound
-from mpslint.program.stubs.syntax import EXPRESSIONS, STATEMENTS, unsupported
+from mpslint.program.stubs.syntax import EXPRESSIONS, MOST_LENGTH, STATEMENTS, UNWEIGHED, unsupported
 
 MOST_STEPS = 200_000
-"""Expressions and statements that one call of a library takes."""
+"""Expressions and statements that reading a stub takes."""
+MOST_IN_CALL = 10 * MOST_STEPS
+"""Those that a call of a library takes, such as one that parses thousands of options."""
+MOST_IN_PROGRAM = 3 * MOST_IN_CALL
+"""Those that all calls of a program take."""
 DEEPEST_CALL = 40
-MOST_LENGTH = 1 << 16
-"""Characters of a text, items of a list."""
 
 
-@contextlib.contextmanager
-def _placed(node: ast.stmt | ast.expr, scope: Scope) -> Iterator[None]:
-    """Say of what goes wrong where in the stub that is."""
-    try:
-        yield
-    except (TypeError, ValueError, KeyError, IndexError, AttributeError) as error:
-        raise StubError(f"{scope.path}:{node.lineno}: {error.__class__.__name__}: {error}") from None
+MISTAKES = (TypeError, ValueError, LookupError, AttributeError, ArithmeticError, AssertionError, ImportError, RuntimeError)
+"""What is raised by something that is wrong in a stub."""
+SIZED = (str, list, dict, tuple, set, range)
+
+
+def _placed(error: Exception, node: ast.stmt | ast.expr, scope: Scope) -> Exception:
+    """Return what went wrong as a mistake at its place in a stub; nesting too deeply may be the program's."""
+    return error if isinstance(error, RecursionError) else StubError(f"{scope.path}:{node.lineno}: {error.__class__.__name__}: {error}")
 
 
 @record()
@@ -40,6 +42,9 @@ class Evaluator:
     host: Host
     steps: int = 0
     depth: int = 0
+    most_steps: int = MOST_STEPS
+    place: tuple[Any, Scope] = (None, Scope(""))
+    """What is carried out."""
 
     def call(self, callee: Any, given: Sequence[Any], named: dict[str, Any]) -> Any:
         """Return what calling a function, class or method of a stub gives. Raises StubError for a mistake in it."""
@@ -52,21 +57,27 @@ class Evaluator:
             return made
         if isinstance(callee, HostFunction):
             return callee.function(self.host, *given, **named)
+        if callee not in UNWEIGHED:
+            self.weigh((given, named))
         return callee(*given, **named)
 
     def execute(self, body: Sequence[ast.stmt], scope: Scope) -> None:
         """Carry out the statements of a stub."""
         for statement in body:
             self._step(statement, scope)
-            with _placed(statement, scope):
+            try:
                 STATEMENTS.get(statement.__class__, unsupported)(self, statement, scope)
+            except MISTAKES as error:
+                raise _placed(error, statement, scope) from None
 
     def value(self, node: ast.expr, scope: Scope) -> Any:
         """Return what an expression is."""
         self._step(node, scope)
-        with _placed(node, scope):
+        try:
             value = EXPRESSIONS.get(node.__class__, unsupported)(self, node, scope)
-        if isinstance(value, (str, list, dict, tuple, set)) and len(value) > MOST_LENGTH:
+        except MISTAKES as error:
+            raise _placed(error, node, scope) from None
+        if isinstance(value, SIZED) and len(value) > MOST_LENGTH:
             raise StubError(f"{scope.path}:{node.lineno}: a value of more than {MOST_LENGTH:,} items")
         return value
 
@@ -80,12 +91,22 @@ class Evaluator:
             raise StubError(f"{scope.path}:{node.lineno}: a value of the program decides nothing: ask for `plain` of it")
         return bool(value)
 
-    def _step(self, node: ast.stmt | ast.expr, scope: Scope) -> None:
-        self.steps += 1
-        if self.steps > MOST_STEPS:
-            raise StubError(f"{scope.path}:{node.lineno}: takes more than {MOST_STEPS:,} steps")
+    def weigh(self, value: Any) -> None:
+        """Count what is in a value as steps: Python takes as many to compare, hash or copy it, however often a part is in it."""
+        waiting = [value]
+        while waiting:
+            one = waiting.pop()
+            if isinstance(one, (list, tuple, set, dict)):
+                self._step(*self.place, len(one))
+                waiting += [*one, *one.values()] if isinstance(one, dict) else one
+
+    def _step(self, node: Any, scope: Scope, number: int = 1) -> None:
+        self.steps, self.place = self.steps + number, (node, scope)
+        if self.steps > self.most_steps:
+            raise StubError(f"{scope.path}:{node.lineno}: takes more than {self.most_steps:,} steps")
 
     def _call_function(self, function: StubFunction, given: Sequence[Any], named: dict[str, Any]) -> Any:
+        self.place = function.node, function.scope
         given = [function.receiver, *given] if function.receiver is not None else given
         scope = Scope(function.scope.path, self._bound(function, given, named), function.scope)
         if self.depth == DEEPEST_CALL:
@@ -106,7 +127,8 @@ class Evaluator:
         parameters = function.node.args
         names = [one.arg for one in (*parameters.posonlyargs, *parameters.args)]
         every = {*names[len(parameters.posonlyargs) :], *(one.arg for one in parameters.kwonlyargs)}
-        found = dict(zip(names[len(names) - len(function.defaults) :], function.defaults, strict=True))
+        found = dict(zip(names[:1], given[:1], strict=False))  # the object comes first, which `super()` asks for
+        found.update(zip(names[len(names) - len(function.defaults) :], function.defaults, strict=True))
         found.update(
             {one.arg: value for one, value in zip(parameters.kwonlyargs, function.keyword_defaults, strict=True) if value is not NO_DEFAULT}
         )
@@ -115,6 +137,7 @@ class Evaluator:
         found.update({name: value for name, value in named.items() if name in every - twice})
         rest, more = tuple(given[len(names) :]), {name: value for name, value in named.items() if name not in every - twice}
         if parameters.vararg is not None:
+            self.weigh(rest)
             found[parameters.vararg.arg], rest = rest, ()
         if parameters.kwarg is not None:
             found[parameters.kwarg.arg], more = more, {}

@@ -7,7 +7,7 @@ from typing import Any
 from mpslint.facts.values import Argument, Function, Instance, Value
 from mpslint.program.machine import Walker
 from mpslint.program.stubs.host import Host
-from mpslint.program.stubs.library import module, run
+from mpslint.program.stubs.library import library_of, run
 
 OPTION = ".option"
 """How the names of decorators end that give a parameter an option."""
@@ -27,6 +27,12 @@ def first_parameter(m: Walker, function: Function) -> Value | None:
     return found.value if isinstance(found, Argument) else None
 
 
+def stored_config(m: Walker, name: Value, function: Function) -> Value | None:
+    """Return the configuration that the program noted under a name (`ConfigStore.instance().store(name="main", node=Main)`)."""
+    found = _run(m, "stored", (Argument(name, None), Argument(function, None)), "hydra.core.config_store.ConfigStore")
+    return found.value if isinstance(found, Argument) else None
+
+
 def start_group(m: Walker, group: Instance) -> None:
     """Walk the functions that are commands of a group (`app = typer.Typer()`): the one that the first word names, else all of them."""
     belonging = [one for one in list(m.functions.values()) if any(_belongs(m, decorator, group) for decorator in one.decorators)]
@@ -40,5 +46,5 @@ def _belongs(m: Walker, decorator: Value, group: Instance) -> bool:
     return (call.receiver if call is not None and call.receiver is not None else decorator.owner) is group
 
 
-def _run(m: Walker, name: str, given: Any) -> Any:
-    return run(Host(m, None), module("_commands").names[name], [given], {})
+def _run(m: Walker, name: str, given: Any, module: str = "_commands") -> Any:
+    return run(Host(m, None), library_of(m.stubs).module(module).names[name], [given], {})

@@ -91,11 +91,23 @@ class ValueTable:
             self[name] = value
 
 
-def plain(host: Host, given: Any) -> Any:
-    """Return a constant of the program as Python has it, something that is no constant for what isn't one."""
+def plain(host: Host, given: Any, otherwise: Any = UNKNOWN) -> Any:
+    """Return a constant of the program as Python has it; for what isn't one `otherwise`, by default something that decides nothing."""
     if not isinstance(given, Argument):
         return given
-    return given.value.value if isinstance(given.value, Known) else UNKNOWN
+    return given.value.value if isinstance(given.value, Known) else otherwise
+
+
+def text(host: Host, word: Any) -> str | None:
+    """Return the text that a word is, None where that isn't known."""
+    said = plain(host, word)
+    return said if isinstance(said, str) else None
+
+
+def is_flag(host: Host, word: Any) -> bool:
+    """Return whether a word is a flag: `--x`, `-x`, but no negative number."""
+    said = text(host, word) or ""
+    return len(said) > 1 and said[0] == "-" and " " not in said.partition("=")[0] and not said[1].isdigit() and said[1] != "."
 
 
 def table(host: Host) -> ValueTable:
@@ -152,7 +164,8 @@ def others(host: Host) -> Argument:
 
 def slots(host: Host, given: Any) -> dict[str, Argument]:
     """Return the attributes that an object has, or the entries of a dict, by name."""
-    return {name: Argument(value, origin_of(value)) for name, value in entries_of(given.value)} if isinstance(given, Argument) else {}
+    value = given.instance if isinstance(given, StubObject) else given.value if isinstance(given, Argument) else None
+    return {name: Argument(one, origin_of(one)) for name, one in entries_of(value)} if value is not None else {}
 
 
 def one_of(host: Host, values: Sequence[Argument]) -> Argument:
@@ -171,6 +184,17 @@ def name_of(host: Host, given: Any) -> str:
     if isinstance(given, str):
         return given
     return given.value.name if isinstance(given, Argument) and isinstance(given.value, Symbol) else ""
+
+
+def kind_of(host: Host, given: Any) -> str:
+    """Return the name of the class that an object is of, '' for what is no object."""
+    value = given.instance if isinstance(given, StubObject) else given.value if isinstance(given, Argument) else None
+    return value.name if isinstance(value, Instance) else ""
+
+
+def is_dict(host: Host, given: Any) -> bool:
+    """Return whether a value is a dict."""
+    return isinstance(given, Argument) and isinstance(given.value, Mapping)
 
 
 def is_callable(host: Host, given: Any) -> bool:

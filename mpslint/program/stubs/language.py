@@ -7,10 +7,24 @@ from collections.abc import Callable, Sequence
 from dataclasses import field
 from typing import Any, Protocol, TypeAlias
 
+from mpslint.core.finding import UsageError
 from mpslint.core.record import record
 from mpslint.facts.values import Instance
 
-UNKNOWN = object()
+
+class NotKnown:
+    """What stands for a value that isn't known: it decides nothing."""
+
+    def __bool__(self) -> bool:
+        raise TypeError("a value that isn't known decides nothing: ask whether it `is_known`")
+
+    def __eq__(self, other: object) -> bool:
+        return bool(self)
+
+    __hash__ = object.__hash__
+
+
+UNKNOWN = NotKnown()
 """What `plain` gives of a value of the program that isn't known."""
 DECLINED = object()
 """What a stub gives that leaves a call to what mpslint does of any call of a library."""
@@ -19,7 +33,7 @@ NO_DEFAULT = object()
 Definition: TypeAlias = ast.FunctionDef | ast.Lambda
 
 
-class StubError(Exception):
+class StubError(UsageError):
     """A mistake in a stub: one line that begins with its file and line."""
 
 
@@ -116,6 +130,9 @@ class Carrier(Protocol):
 
     def truth(self, node: ast.expr, scope: Scope) -> bool:
         """Return whether an expression counts as true."""
+
+    def weigh(self, value: Any) -> None:
+        """Count what is in a value as steps."""
 
     def is_true(self, value: Any, node: ast.expr, scope: Scope) -> bool:
         """Return whether what an expression is counts as true."""

@@ -3,60 +3,104 @@
 from __future__ import annotations
 
 import ast
-import functools
 from collections.abc import Mapping, Sequence
+from dataclasses import field
+from pathlib import Path
 from typing import Any
 
+from mpslint.core.finding import ReadError
+from mpslint.core.folders import remembered
 from mpslint.core.knowledge import read_stub, stub_files
 from mpslint.core.notices import notice
+from mpslint.core.record import record
 from mpslint.facts.values import Argument, Instance, Items, Known, Value
 from mpslint.program.arguments import CallArguments
 from mpslint.program.machine import Walker
 from mpslint.program.stubs import classes, configurations, host
-from mpslint.program.stubs.evaluate import Evaluator
+from mpslint.program.stubs.evaluate import MOST_IN_CALL, MOST_IN_PROGRAM, Evaluator
 from mpslint.program.stubs.language import DECLINED, UNKNOWN, Scope, StubClass, StubError, StubFunction, StubObject, bound
+from mpslint.program.stubs.syntax import refuse_others
 
 PACKAGE = "stubs."
 NOTHING = CallArguments((), {}, False)
 HOST = "stubs.host"
 FUNCTIONS = {**host.FUNCTIONS, **classes.FUNCTIONS, **configurations.FUNCTIONS}
+HOST_NAMES = {**FUNCTIONS, "unknown": host.unknown, "declined": DECLINED}
+"""What a stub can import from `stubs.host`."""
 
 
-libraries = functools.cache(stub_files)
+@record(eq=False)
+class Library:
+    """The stubs that a program is walked with."""
+
+    paths: Mapping[str, Path]
+    """Where each lies, by the dotted name of what it stands for."""
+    read: dict[str, Scope] = field(default_factory=dict)
+
+    def module(self, name: str) -> Scope:
+        """Return the names of a stub. Raises StubError for a mistake in it."""
+        if name not in self.read:
+            path = self.paths[name]
+            scope = self.read[name] = Scope(str(path))
+            try:
+                tree = ast.parse(read_stub(path))
+                refuse_others(tree, str(path))
+                Evaluator(self.imported, host.Host(None, None)).execute(tree.body, scope)  # type: ignore[arg-type]
+            except (StubError, SyntaxError, ValueError, RecursionError, MemoryError, ReadError) as error:
+                del self.read[name]
+                raise as_mistake(error, path) from None
+        return self.read[name]
+
+    def imported(self, source: str, name: str) -> Any:
+        """Return what a stub imports. Raises ImportError where there is no such thing."""
+        own = source.removeprefix(PACKAGE)
+        if source == HOST:
+            found = HOST_NAMES.get(name)
+        else:
+            found = self.module(own).names.get(name) if own != source and own in self.paths else None
+        if found is None:
+            raise ImportError(f"a stub can't import {name} from {source}")
+        return found
+
+    def find(self, name: str) -> Any:
+        """Return what a stub defines under a qualified name, None where none does."""
+        library, _, inner = name.rpartition(".")
+        if library not in self.paths or library.startswith("_"):  # what several share
+            return None
+        found = self.module(library).names.get(inner)
+        return found if isinstance(found, (StubFunction, StubClass)) else None
+
+    def read_all(self) -> None:
+        """Read every stub. Raises StubError for the first mistake."""
+        for name in self.paths:
+            self.module(name)
 
 
-@functools.cache
-def module(name: str) -> Scope:
-    """Return the names of a stub. Raises StubError for a mistake in it."""
-    path = libraries()[name]
-    scope = Scope(str(path))
-    try:
-        body = ast.parse(read_stub(path)).body
-    except SyntaxError as error:
-        raise StubError(f"{path}:{error.lineno}: {error.msg}") from None
-    Evaluator(imported, host.Host(None, None)).execute([one for one in body if not isinstance(one, ast.Expr)], scope)  # type: ignore[arg-type]
-    return scope
+def as_mistake(error: Exception, path: Path) -> StubError:
+    """Return what went wrong with the text of a stub as a mistake in it."""
+    if isinstance(error, StubError):
+        return error
+    said = error.msg if isinstance(error, SyntaxError) else str(error) if isinstance(error, ValueError) else "it nests too deeply"
+    return StubError(str(error) if isinstance(error, ReadError) else f"{path}:{getattr(error, 'lineno', None) or 1}: {said}")
 
 
-def imported(source: str, name: str) -> Any:
-    """Return what a stub imports."""
-    if source == HOST:
-        return host.unknown if name == "unknown" else DECLINED if name == "declined" else FUNCTIONS[name]
-    return module(source.removeprefix(PACKAGE)).names[name]
+@remembered(maxsize=8)
+def library_of(own: tuple[Path, ...] = ()) -> Library:
+    """Return the stubs, with those in a user's own folders in the place of shipped ones of the same name."""
+    return Library(stub_files(own))
 
 
-def stub_of(name: str) -> Any:
-    """Return what a stub defines under a qualified name, None where none does."""
-    library, _, inner = name.rpartition(".")
-    if library not in libraries() or library.startswith("_"):  # what several share
-        return None
-    found = module(library).names.get(inner)
-    return found if isinstance(found, (StubFunction, StubClass)) else None
+def is_told(m: Walker, name: str) -> bool:
+    """Return whether a stub of the user's own stands for a module of the project."""
+    path = library_of(m.stubs).paths.get(name)
+    return path is not None and any(path.is_relative_to(folder) for folder in m.stubs)
 
 
 def call(m: Walker, name: str, arguments: CallArguments, node: ast.Call) -> Value | None:
     """Return what a function or class of a library gives by its stub; None where it has none, or the stub leaves it to others."""
-    stub = stub_of(name)
+    stub = library_of(m.stubs).find(name)
+    if isinstance(stub, StubClass) and stub.lookup("is_base_only"):
+        return None
     if isinstance(stub, StubClass):
         made = Instance(name)
         begin(m, made, [name], node, arguments)
@@ -68,7 +112,9 @@ def call_method(m: Walker, owner: Instance, method: str, arguments: CallArgument
     """Return what a method of an object gives by the stub of its class; None where it has none, or the stub leaves it to others."""
     state: Any = owner.slots.get(host.STATE)
     if not isinstance(state, StubObject):
-        return None
+        if (cls := _class_of(m, owner)) is None or not cls.lookup("keeps_nothing"):
+            return None
+        state = StubObject(cls, instance=owner)
     function = state.cls.lookup(method)
     if not isinstance(function, StubFunction):
         return None
@@ -81,12 +127,26 @@ def _given(found: Any, node: ast.Call) -> Value | None:
 
 def begin(m: Walker, made: Instance, bases: Sequence[str], node: ast.Call, arguments: CallArguments = NOTHING) -> None:
     """Put what a stub keeps behind an object, where a class of outside that its class derives from has one."""
-    stub = next((one for name in bases if isinstance(one := stub_of(name), StubClass)), None)
+    stub = _named(m, bases)
     if stub is not None:
         state = StubObject(stub, instance=made)
         made.slots[host.STATE] = state  # type: ignore[assignment]
-        if (maker := stub.lookup("__init__")) is not None and _called(m, bound(maker, state), arguments, node) is DECLINED:
+        is_declined = (maker := stub.lookup("__init__")) is not None and _called(m, bound(maker, state), arguments, node) is DECLINED
+        if is_declined or stub.lookup("keeps_nothing"):
             del made.slots[host.STATE]
+
+
+def holds_settings(m: Walker, owner: Instance) -> bool:
+    """Return whether an object is of a class that holds entries: a dict, or an object of attributes."""
+    return (cls := _class_of(m, owner)) is not None and cls.lookup("keeps_nothing") is True
+
+
+def _class_of(m: Walker, owner: Instance) -> StubClass | None:
+    return _named(m, [owner.name] if owner.cls is None else list(owner.cls.outside_bases()))
+
+
+def _named(m: Walker, names: Sequence[str]) -> StubClass | None:
+    return next((one for name in names if isinstance(one := library_of(m.stubs).find(name), StubClass)), None)
 
 
 def _called(m: Walker, function: Any, arguments: CallArguments, node: ast.Call, name: str = "") -> Any:
@@ -96,12 +156,17 @@ def _called(m: Walker, function: Any, arguments: CallArguments, node: ast.Call, 
 def run(at: host.Host, function: Any, given: Sequence[Any], named: Mapping[str, Any]) -> Any:
     """Carry out a function of a stub, and return what it gives; a mistake in it is said, and leaves the call to others, as does a call
     with arguments that it doesn't take."""
+    carrier = Evaluator(library_of(at.m.stubs).imported, at, most_steps=min(MOST_IN_CALL, MOST_IN_PROGRAM - at.m.stub_steps))
     try:
-        return Evaluator(imported, at).call(function, given, dict(named))
+        found = carrier.call(function, given, dict(named))
+        carrier.weigh(found)
+        return found
     except StubError as error:
         notice(str(error), str(error))
     except TypeError:
         pass
+    finally:
+        at.m.stub_steps += carrier.steps
     return DECLINED
 
 

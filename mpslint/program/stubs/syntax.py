@@ -24,6 +24,8 @@ from mpslint.program.stubs.language import (
     bound,
 )
 
+MOST_LENGTH = 1 << 16
+"""Characters of a text, items of a list."""
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     one.__name__: one
     for one in (len, int, float, str, bool, list, dict, tuple, set, enumerate, zip, range, reversed, any, all, min, max, sorted)
@@ -38,6 +40,8 @@ def _is_instance(value: Any, kinds: Any) -> bool:
 
 
 FUNCTIONS["isinstance"] = _is_instance
+UNWEIGHED = (len, bool, _is_instance)
+"""Functions that don't look at what is in a value."""
 METHODS: dict[type, frozenset[str]] = {
     str: frozenset(
         (
@@ -67,6 +71,17 @@ OPERATORS: dict[type[ast.AST], Callable[[Any, Any], Any]] = {
 }
 
 
+def refuse_others(tree: ast.Module, path: str) -> None:
+    """Raise StubError for the first statement, expression or operator of a text that can't be in a stub, and for a decorator."""
+    for node in ast.walk(tree):
+        for part in (node, getattr(node, "op", None), *getattr(node, "ops", ())):
+            kind = part.__class__
+            if isinstance(part, (ast.stmt, ast.expr, ast.operator, ast.cmpop)) and kind not in CARRIED:
+                raise StubError(f"{path}:{node.lineno}: {kind.__name__} can't be in a stub")  # type: ignore[attr-defined]
+        if decorators := getattr(node, "decorator_list", ()):
+            raise StubError(f"{path}:{decorators[0].lineno}: a decorator can't be in a stub")
+
+
 def unsupported(e: Carrier, node: Any, scope: Scope) -> NoReturn:
     raise StubError(f"{scope.path}:{node.lineno}: {node.__class__.__name__} can't be in a stub")
 
@@ -89,6 +104,8 @@ def _attribute(e: Carrier, node: ast.Attribute, scope: Scope) -> Any:
             return base.slots[node.attr]
         if (found := base.cls.lookup(node.attr)) is not None:
             return bound(found, base)
+    elif isinstance(base, str) and node.attr in ("join", "replace"):
+        return getattr(BoundedText(base), f"{node.attr}_")
     elif node.attr in METHODS.get(type(base), ()) or node.attr in getattr(base, "STUB_METHODS", ()):
         return getattr(base, node.attr)
     raise AttributeError(f"no {node.attr}")
@@ -134,6 +151,22 @@ def _dict(e: Carrier, node: ast.Dict, scope: Scope) -> dict[Any, Any]:
     return found
 
 
+class BoundedText(str):
+    """A text whose methods don't make much of little."""
+
+    def join_(self, parts: Sequence[str]) -> str:
+        """Join texts."""
+        return self.join(parts) if sum(len(one) + len(self) for one in parts) <= MOST_LENGTH else too_long()
+
+    def replace_(self, old: str, new: str, *count: int) -> str:
+        """Replace a text by another."""
+        return self.replace(old, new, *count) if len(self) + (self.count(old) + 1) * len(new) <= MOST_LENGTH else too_long()
+
+
+def too_long() -> NoReturn:
+    raise ValueError(f"a value of more than {MOST_LENGTH:,} items")
+
+
 def _apply(op: ast.AST, left: Any, right: Any) -> Any:
     if op.__class__ not in OPERATORS:
         raise TypeError(f"{op.__class__.__name__} can't be in a stub")
@@ -146,6 +179,8 @@ def _compare(e: Carrier, node: ast.Compare, scope: Scope) -> bool:
     left = e.value(node.left, scope)
     for op, comparator in zip(node.ops, node.comparators, strict=True):
         right = e.value(comparator, scope)
+        if not isinstance(op, (ast.Is, ast.IsNot)):
+            e.weigh((left, () if isinstance(right, (dict, set)) and isinstance(op, (ast.In, ast.NotIn)) else right))
         if not _apply(op, left, right):
             return False
         left = right
@@ -161,7 +196,21 @@ def _boolean(e: Carrier, node: ast.BoolOp, scope: Scope) -> Any:
 
 
 def _text(e: Carrier, node: ast.JoinedStr, scope: Scope) -> str:
-    return "".join(str(e.value(one.value, scope)) if isinstance(one, ast.FormattedValue) else one.value for one in node.values)  # type: ignore[attr-defined]
+    parts = [e.value(one.value if isinstance(one, ast.FormattedValue) else one, scope) for one in node.values]
+    e.weigh(parts)
+    return BoundedText().join_([str(one) for one in parts])
+
+
+def _tuple(e: Carrier, node: ast.Tuple, scope: Scope) -> tuple[Any, ...]:
+    made = tuple(_items(e, node.elts, scope))
+    e.weigh(made)
+    return made
+
+
+def _operated(e: Carrier, node: ast.BinOp | ast.AugAssign, left: Any, right: Any) -> Any:
+    """Return what an operator makes of two values."""
+    e.weigh((left, right))
+    return _apply(node.op, left, right)
 
 
 def _rounds(e: Carrier, generators: Sequence[ast.comprehension], scope: Scope) -> Iterator[Scope]:
@@ -255,7 +304,7 @@ def _assign(e: Carrier, node: ast.Assign, scope: Scope) -> None:
 
 def _add_to(e: Carrier, node: ast.AugAssign, scope: Scope) -> None:
     read = ast.copy_location(ast.Name(node.target.id, ast.Load()), node.target) if isinstance(node.target, ast.Name) else node.target
-    _bind(e, node.target, _apply(node.op, e.value(read, scope), e.value(node.value, scope)), scope)
+    _bind(e, node.target, _operated(e, node, e.value(read, scope), e.value(node.value, scope)), scope)
 
 
 def _import(e: Carrier, node: ast.ImportFrom, scope: Scope) -> None:
@@ -306,12 +355,12 @@ EXPRESSIONS: dict[type[ast.AST], Callable[[Carrier, Any, Scope], Any]] = {
     ast.Attribute: _attribute,
     ast.Call: _call,
     ast.List: lambda e, node, scope: list(_items(e, node.elts, scope)),
-    ast.Tuple: lambda e, node, scope: tuple(_items(e, node.elts, scope)),
+    ast.Tuple: _tuple,
     ast.Set: lambda e, node, scope: set(_items(e, node.elts, scope)),
     ast.Dict: _dict,
     ast.Subscript: lambda e, node, scope: e.value(node.value, scope)[e.value(node.slice, scope)],
     ast.Slice: _slice,
-    ast.BinOp: lambda e, node, scope: _apply(node.op, e.value(node.left, scope), e.value(node.right, scope)),
+    ast.BinOp: lambda e, node, scope: _operated(e, node, e.value(node.left, scope), e.value(node.right, scope)),
     ast.UnaryOp: _unary,
     ast.BoolOp: _boolean,
     ast.Compare: _compare,
@@ -325,3 +374,5 @@ EXPRESSIONS: dict[type[ast.AST], Callable[[Carrier, Any, Scope], Any]] = {
         e.value(node.key, inner): e.value(node.value, inner) for inner in _rounds(e, node.generators, scope)
     },
 }
+CARRIED = {*STATEMENTS, *EXPRESSIONS, *OPERATORS, ast.Starred, ast.FormattedValue}
+"""What can be in a stub."""

@@ -12,7 +12,7 @@ def define(maker, kind, name, default, required, read=None):
         return unknown
     words, is_all = words_in(None)
     is_switch = kind == "builtins.bool"
-    value = unknown if required else at(None) if default is None else default
+    value = unknown if required is not False else at(None) if default is None else default
     is_settled = words is not None and is_all and said(words, FILE_OF_FLAGS) is None
     value = settled(value) if is_settled else overridable(value)
     given = said(words or [], name, is_switch)

@@ -54,6 +54,13 @@ FORMS = {
     'types of outside': "p = argparse.ArgumentParser()\np.add_argument('--a', type=eval)\np.add_argument('--b', type=len)\nresult = vars(p.parse_args(['--a', '2*4', '--b', '1']))\n",
     'a type that asks for a file': "import os\np = argparse.ArgumentParser()\np.add_argument('--a', type=os.path.exists)\nresult = vars(p.parse_args(['--a', 'q']))\n",
     'an action that is kept': "p = argparse.ArgumentParser()\nx = p.add_argument('--a', default=1)\nx.completer = 3\nresult = vars(p.parse_args([]))\n",
+    'an action whose default is written': "p=argparse.ArgumentParser()\na=p.add_argument('--bs',default=4,type=int)\nsetattr(a,'default',7)\nb=p.add_argument('--c',default=4,type=int)\nvars(b)['default']=9\nresult=vars(p.parse_args([]))\n",
+    'an action whose type and name are written': "p=argparse.ArgumentParser()\np.add_argument('--device',default='cpu')\na=p.add_argument('--bs',default=4,type=int)\na.type=float\na.dest='size'\nresult=vars(p.parse_args(['--bs','3']))\n",
+    'a default that is written': "p=argparse.ArgumentParser()\no=p.add_argument('--bs',type=int,default=4)\no.default=16\nresult=vars(p.parse_args([]))\n",
+    'an action that writes another option': "class A(argparse.Action):\n    def __call__(self,p,n,v,o=None):\n        n.device='mps'\np=argparse.ArgumentParser()\np.add_argument('--device',default='cpu')\np.add_argument('--gpu',nargs=0,action=A)\nresult=vars(p.parse_args(['--gpu']))\n",
+    'an action that writes both': "class A(argparse.Action):\n    def __call__(self,p,n,v,o=None):\n        n.device='mps'; setattr(n,self.dest,v*2)\np=argparse.ArgumentParser()\np.add_argument('--device',default='cpu')\np.add_argument('--bs',type=int,default=4,action=A)\nresult=vars(p.parse_args(['--bs','3']))\n",
+    'sixty parents': "p=argparse.ArgumentParser(add_help=False)\np.add_argument('--a',default=1,type=int)\nfor i in range(60):\n    p=argparse.ArgumentParser(add_help=False,parents=[p])\np.set_defaults(a=3)\nresult=vars(p.parse_args([]))\n",
+    'parents of parents': "p=argparse.ArgumentParser(add_help=False)\np.add_argument('--a',default=1,type=int)\nq=argparse.ArgumentParser(add_help=False,parents=[p])\nr=argparse.ArgumentParser(parents=[q])\nr.set_defaults(a=3)\nresult={'p':p.parse_args([]).a,'q':q.parse_args([]).a,'r':r.parse_args([]).a}\n",
 }  # fmt: skip
 
 

@@ -8,6 +8,7 @@ import pytest
 
 import mpslint
 from mpslint.core.notices import taken
+from tests.program.stubs.agreement import differences
 
 VALUES = (
     "", "None", "1", "'x'", "'--x'", "['--x', '1']", "[1, None, unknown()]", "*unknown()", "**unknown()", "{'a': 1}", "unknown()", "f", "A", "A()",
@@ -92,3 +93,13 @@ def test_words_that_are_not_known_find_none_either(words: str) -> None:
         code = HEAD.format(given="", words=words) + call.format(given="") + "\n"
         mpslint.check(code)
         assert not taken(), code
+
+
+def test_two_thousand_options_are_followed() -> None:
+    """Each word is looked at so many times, however many there are."""
+    taken()
+    options = "".join(f"p.add_argument('--o{i}', type=int, default=0)\n" for i in range(2000))
+    words = [word for i in range(2000) for word in (f"--o{i}", str(i))]
+    wrong, told, every = differences(f"import argparse\np = argparse.ArgumentParser()\n{options}result = vars(p.parse_args({words}))\n")
+    assert (wrong, told, every) == ([], 2000, 2000)
+    assert not [line for line in taken().values() if line]

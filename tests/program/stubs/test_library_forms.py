@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+from pathlib import Path
 
 import pytest
 
@@ -45,11 +46,46 @@ FORMS = {
     'tap conf': "from tap import Tap\nclass A(Tap):\n    a: int = 1\n    def configure(self):\n        self.add_argument('-q', '--a')\n    def process_args(self):\n        self.z = self.a + 1\nr = A().parse_args(['-q', '3'])\nresult = dict(a=r.a, z=r.z)\n",
     'opt': "import optparse\np = optparse.OptionParser()\np.add_option('-a', '--alpha', type='int', default=3, dest='al')\np.add_option('--b', action='store_true')\np.add_option('--c', default='5')\no, rest = p.parse_args(['-a', '4', 'x', '--c', '7'])\nresult = dict(a=o.al, b=o.b, c=o.c)\n",
     'cfgp': "import configparser\np = configparser.ConfigParser()\np.read_string('[a]\\nx = 1\\n')\nresult = dict(x=p.getint('a', 'x'))\n",
+    'omegaconf yaml words': 'from omegaconf import OmegaConf\nc=OmegaConf.from_cli([\'a=1\',\'y=yes\',\'i=010\',\'g=None\',\'h=0x1F\',\'n=null\',\'t=true\',\'o=on\',\'f=1e-3\',\'f2=1.5\',\'l=[1,2]\',\'d={x: 1}\',\'e=\',\'s=abc\',\'q="mps"\',\'z=~\',\'u=1_000\',\'inf=.inf\',\'b.c=2\',\'b.d=no\',\'E=1e5\',\'e2=1.0e5\',\'oct=0o17\',\'bin=0b11\',\'time=1:30\',\'k=a=b\',\'w\', \'T=True\',\'N=NULL\', \'ref=${a}\'])\nresult=dict(OmegaConf.to_container(c,resolve=False))\n',
+    'omegaconf dotlist': "from omegaconf import OmegaConf\nc=OmegaConf.from_dotlist(['a=1','y=yes','i=010','g=None','h=0x1F','n=null','b.c=2','--x=3','r=${a}'])\nresult={'a':c.a,'y':c.y,'i':c.i,'g':c.g,'h':c.h,'n':c.n,'bc':c.b.c,'r':c.r}\n",
+    'omegaconf structured': "from omegaconf import OmegaConf\nfrom dataclasses import dataclass, field\n@dataclass\nclass S:\n    bs: int = 4\n    lr: float = 1\n    dev: str = 'cpu'\n    half: bool = False\nc=OmegaConf.structured(S)\nd=OmegaConf.merge(c, OmegaConf.from_dotlist(['bs=8','lr=2','dev=3','half=yes']))\nresult={'bs':d.bs,'lr':d.lr,'dev':d.dev,'half':d.half,'c':c.bs}\n",
+    'omegaconf structured object': "from omegaconf import OmegaConf\nfrom dataclasses import dataclass, field\n@dataclass\nclass S:\n    bs: int = 4\n    lr: float = 1\n    dev: str = 'cpu'\n    half: bool = False\nc=OmegaConf.structured(S(bs=5))\nd=OmegaConf.merge(c, {'bs':'8','lr':'2','dev':3,'half':'on'})\nresult={'bs':d.bs,'lr':d.lr,'dev':d.dev,'half':d.half}\n",
+    'omegaconf references': "from omegaconf import OmegaConf\nc=OmegaConf.create({'a':1,'b':'${a}','c':{'d':'${a}','e':'x${a}'}})\nresult={'a':c.a,'b':c.b,'d':c.c.d,'e':c.c.e}\n",
+    'omegaconf merge with': "from omegaconf import OmegaConf\nc=OmegaConf.create({'a':1,'b':2})\nc.merge_with({'a':5})\nc.merge_with_dotlist(['b=7'])\nresult={'a':c.a,'b':c.b}\n",
+    'omegaconf merge within': "from omegaconf import OmegaConf\nc=OmegaConf.create({'a':1,'b':{'x':2,'y':3}})\nc.merge_with(OmegaConf.create({'b':{'x':9}}))\nresult={'a':c.a,'x':c.b.x,'y':c.b.y}\n",
+    'omegaconf in place': "from omegaconf import OmegaConf\nc=OmegaConf.create({'a':1,'b':2})\nd=OmegaConf.unsafe_merge(c,{'a':5})\nresult={'d':d.a,'c':c.a, 'b':c.b}\n",
+    'omegaconf update': "from omegaconf import OmegaConf\nc=OmegaConf.create({'a':1,'b':2})\nOmegaConf.update(c,'a',5)\nOmegaConf.update(c,'b.c',5,force_add=True)\nresult={'a':c.a}\n",
+    'omegaconf merge with words': "import sys\nsys.argv=['x','a=5']\nfrom omegaconf import OmegaConf\nc=OmegaConf.create({'a':1,'b':2})\nc.merge_with_cli()\nresult={'a':c.a,'b':c.b}\n",
+    'omegaconf references merged': "from omegaconf import OmegaConf\nbase=OmegaConf.create({'bs':4,'run':{'bs':'${bs}'}})\nc=OmegaConf.merge(base,{'bs':9})\nresult={'bs':c.bs,'r':c.run.bs}\n",
+    'omegaconf lists and nothing': "from omegaconf import OmegaConf\nc=OmegaConf.merge({'a':[1,2],'b':None,'c':{'x':1}},{'a':[3],'b':{'y':1},'c':None})\nresult={'a':list(c.a),'y':c.b.y,'c':c.c}\n",
+    'omegaconf missing': "from omegaconf import OmegaConf\nc=OmegaConf.merge({'a':'???','b':1},{'b':'???'})\nresult={'b':c.b}\n",
+    'omegaconf of itself': "from omegaconf import OmegaConf\nc=OmegaConf.create({'a':1})\ne=c\nOmegaConf.set_struct(c,True)\ne.merge_with({'a':3})\nd=OmegaConf.to_container(c)\nd['a']+=1\nresult={'a':c.a,'d':d['a'],'e':e.a}\n",
+    'omegaconf nested kinds': "from omegaconf import OmegaConf\nimport dataclasses\n@dataclasses.dataclass\nclass O:\n    lr: float = 1\n    dev: str = 'cpu'\n@dataclasses.dataclass\nclass C:\n    o: O = dataclasses.field(default_factory=O)\n    bs: int = 4\n    half: bool = False\n    name: str = '${o.dev}'\nc=OmegaConf.merge(OmegaConf.structured(C),OmegaConf.from_cli(['half=1','o.lr=3','o.dev=0','bs=0x10']))\nresult=dict(bs=c.bs,h=c.half,lr=c.o.lr,d=c.o.dev,n=c.name)\n",
+    'omegaconf merged with': 'from omegaconf import OmegaConf\na=OmegaConf.create({\'x\':{\'bs\':4},\'dev\':\'cpu\'})\na.merge_with({\'dev\':\'mps\'})\na.merge_with_dotlist([\'x.bs=8\'])\nb=OmegaConf.create({\'bs\':4}); OmegaConf.unsafe_merge(b,{\'bs\':5})\nc=OmegaConf.create({\'dev\':\'${oc.env:NOPE,mps}\',\'k\':\'${oc.decode:"3"}\'})\nresult=dict(a=a.dev,b=a.x.bs,c=b.bs,d=c.dev,e=c.k)\n',
+    'tyro noted name': "import tyro, dataclasses\nfrom typing import Literal, Optional, Annotated\n@dataclasses.dataclass\nclass O:\n    lr: float = 1\n    dev: Literal['cpu','mps']='cpu'\n@dataclasses.dataclass\nclass C:\n    o: O = dataclasses.field(default_factory=lambda:O(lr=3))\n    bs: Annotated[int,tyro.conf.arg(name='size')] = 4\n    b: Optional[int]=None\n    half: bool=False\nc=tyro.cli(C,args=['--o.dev','mps','--size','9','--half'],default=C(bs=7))\nresult={'bs':c.bs,'lr':c.o.lr,'dev':c.o.dev,'b':c.b,'half':c.half}\n",
+    'tap of a dict': "from tap import Tap\nclass T(Tap):\n    bs: int = 4\n    dev: str = 'cpu'\nt=T(explicit_bool=True).parse_args(['--bs','3'])\nu=T().from_dict({'dev':'mps','bs':9})\nt.from_dict({'bs':11})\nresult=dict(bs=t.bs,dev=t.dev,x=u.bs,y=u.dev)\n",
+    'simple_parsing flat': "import simple_parsing, dataclasses\n@dataclasses.dataclass\nclass A:\n    bs: int = 4\n    lr: float = 1\n@dataclasses.dataclass\nclass B:\n    bs: int = 8\np=simple_parsing.ArgumentParser()\np.add_arguments(A,dest='a',default=A(bs=5))\np.add_arguments(B,dest='b',prefix='b_')\np.add_argument('--dev',default='cpu')\nr=p.parse_args(['--bs','3','--b_bs','7'])\nresult=dict(x=r.a.bs,y=r.b.bs,d=r.dev,lr=r.a.lr)\n",
+    'simple_parsing nested': "import simple_parsing, dataclasses\n@dataclasses.dataclass\nclass A:\n    bs: int = 4\n    lr: float = 1\n@dataclasses.dataclass\nclass C:\n    a: A = dataclasses.field(default_factory=lambda:A(bs=10))\n    dev: str = 'cpu'\nr=simple_parsing.parse(C,args=['--lr','3'])\nresult=dict(x=r.a.bs,d=r.dev,lr=r.a.lr)\n",
+    'hf file of words': "import dataclasses\nfrom transformers import HfArgumentParser\n@dataclasses.dataclass\nclass A:\n    bs: int = 4\n    dev: str = 'cpu'\nimport pathlib\npathlib.Path('hf.args').write_text('--bs 32')\np=HfArgumentParser(A)\na,=p.parse_args_into_dataclasses(args=['--dev','mps'],args_filename='hf.args')\nresult=vars(a)\n",
+    'configargparse file': "import configargparse\nimport pathlib\npathlib.Path('c.ini').write_text('bs = 64\\n')\np=configargparse.ArgParser(default_config_files=['c.ini'])\np.add('-c','--config',is_config_file=True)\np.add('--bs',type=int,default=4)\np.add('--dev',default='cpu',env_var='HOME')\nresult=vars(p.parse_args([]))\n",
+    'click clamped': "import sys, click\nresult = {}\nsys.argv = ['x', '--a', '90', '--b', '-3', '--c', '5']\n@click.command()\n@click.option('--a', type=click.IntRange(0, 10, clamp=True))\n@click.option('--b', type=click.FloatRange(min=0, clamp=True))\n@click.option('--c', type=click.IntRange(0, 10))\ndef main(a, b, c):\n    result.update(a=a, b=b, c=c)\nmain(standalone_mode=False)\n",
+    'typer callback': "import sys, typer\nresult = {}\nsys.argv = ['x', '--a', '3']\ndef main(a: int = typer.Option(1, callback=lambda v: v * 2), b: int = 1):\n    result.update(a=a, b=b)\ntry:\n    typer.run(main)\nexcept SystemExit:\n    pass\n",
+    'easydict': "from easydict import EasyDict\nc=EasyDict({'a':1,'b':{'x':2}})\nc.update({'c':{'y':5}})\nd=EasyDict(c)\nd.a=9\nresult={'a':c.a,'x':c.b.x,'y':c.c.y,'g':c.get('z',7),'d':d.a,'p':c.pop('a'),'q':c.get('a',33)}\n",
+    'addict': "from addict import Dict\nc=Dict({'a':1,'b':{'x':2}})\nc.update({'b':{'y':5}})\nd=c.copy()\nd.a=4\ne=c.deepcopy(); e.b.x=77\nresult={'a':c.a,'y':c.b.y,'x':c.b.x,'d':d.a,'e':e.b.x,'m':c.get('zz')}\n",
+    'box': "from box import Box\nc=Box({'a':1,'b':{'x':2}}, q=3)\nc.merge_update({'b':{'y':5}})\nd=Box(a=2)\nresult={'a':c.a,'x':c.b.x,'y':c.b.y,'q':c.q,'d':d.a,'n':c.get('no',4)}\n",
+    'munch': "from munch import Munch, munchify, DefaultMunch\nc=Munch(a=1,b={'x':2})\nd=munchify({'a':1,'b':{'x':2}})\ne=Munch.fromDict({'a':1,'b':{'x':3}})\nf=DefaultMunch.fromDict({'z':{'k':1}})\nresult={'a':c.a,'x':d.b.x,'e':e.b.x,'f':f.z.k,'g':d.get('q',1)}\n",
+    'yacs': "from yacs.config import CfgNode as CN\nc=CN()\nc.A=1\nc.T=CN()\nc.T.LR=0.1\nd=c.clone()\nd.merge_from_list(['T.LR',0.5,'A',3])\ne=c.clone()\ne.merge_from_other_cfg(CN({'T':{'LR':0.9}}))\nresult={'a':c.A,'l':c.T.LR,'d':d.T.LR,'da':d.A,'e':e.T.LR}\n",
+    'ml_collections': "from ml_collections import ConfigDict, config_dict\nc=ConfigDict()\nc.a=1\nc.t=ConfigDict({'x':2})\nc.update({'t':{'x':4}})\nd=config_dict.create(a=1,b=config_dict.create(z=3))\ne=c.copy_and_resolve_references(); e.a=8\nc.update_from_flattened_dict({'a':12})\nresult={'a':c.a,'x':c.t.x,'z':d.b.z,'e':e.a,'g':c.get('n',5)}\n",
+    'types attributes': "from types import SimpleNamespace\nc=SimpleNamespace(a=1,b={'x':1})\nresult={'a':c.a,'b':c.b['x']}\n",
+    'builtins dict': "class C(dict):\n    def __init__(self,*a,**k):\n        super().__init__(*a,**k)\n        self.__dict__=self\nc=C({'a':1},b=2)\nc.update(a=5)\nd=dict(c); e=dict(a=1); e.update(b=3)\nimport collections\no=collections.OrderedDict(x=1); o.update(x=3)\nresult={'a':c.a,'b':c['b'],'e':e['b'],'o':o['x'],'d':d['a']}\n",
+    'argparse attributes': "import argparse\nn=argparse.Namespace(a=1,b={'x':2})\nm=argparse.Namespace(**{**vars(n),'a':4})\nresult={'a':n.a,'b':n.b['x'],'m':m.a}\n",
+    'omegaconf deep keys': "from omegaconf import OmegaConf\nc=OmegaConf.from_dotlist(['.'.join(['a']*60)+'=3','b=2'])\nresult={'b':c.b}\n",
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_what_is_said_of_a_form_is_what_the_library_gives(form: str) -> None:
+def test_what_is_said_of_a_form_is_what_the_library_gives(form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     library = form.split()[0]
     if importlib.util.find_spec(NAMES.get(library, library)) is None:
         pytest.skip(f"needs {library}")

@@ -49,12 +49,15 @@ class LightningCLI:
         if has_own(self, "__init__") and not self.is_begun:
             self.is_begun = True
         else:
-            build(self, model_class, datamodule_class, named.get("trainer_defaults"))
+            is_told = "parser_kwargs" not in named and not has_own(self, "before_instantiate_classes")
+            build(self, model_class, datamodule_class, named.get("trainer_defaults"), named.get("args"), is_told)
 
 
-def build(cli, model_class, datamodule_class, trainer_defaults):
-    """Call what makes each section, with what defaults, files and words say of it, in the order of the program's parameters."""
-    sections, is_all = said()
+def build(cli, model_class, datamodule_class, trainer_defaults, args, is_told):
+    """Call what makes each section, with what defaults, files and words say of it, in the order of the program's parameters; where these
+    aren't told, files or the program may say something else."""
+    sections, is_all = said(args)
+    is_all = is_all and is_told
     parser = Parser()
     call_own(cli, "add_arguments_to_parser", another(parser, "lightning.pytorch.cli.LightningArgumentParser"))
     defaults = {}
@@ -96,9 +99,9 @@ def at_path(sections, path):
     return found
 
 
-def said():
+def said(args):
     """Return what files that the words name, and then the words, say of each section; and whether that is all."""
-    words, is_all = words_in(None)
+    words, is_all = words_in(args)
     if words is None:
         return {}, False
     given = named(words)

@@ -1,0 +1,3 @@
+"""addict: a dict of attributes."""
+
+from stubs._bags import Bag as Dict

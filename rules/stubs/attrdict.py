@@ -1,0 +1,3 @@
+"""attrdict: a dict of attributes."""
+
+from stubs._bags import Bag as AttrDict

@@ -1,0 +1,3 @@
+"""box: a dict of attributes."""
+
+from stubs._bags import Bag as Box

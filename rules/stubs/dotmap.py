@@ -1,0 +1,3 @@
+"""dotmap: a dict of attributes."""
+
+from stubs._bags import Bag as DotMap

@@ -1,0 +1,3 @@
+"""easydict: a dict of attributes."""
+
+from stubs._bags import Bag as EasyDict

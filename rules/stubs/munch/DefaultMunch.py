@@ -1,0 +1,3 @@
+"""munch.DefaultMunch: what makes one of a dict."""
+
+from stubs.munch.Munch import fromDict

@@ -1,0 +1,3 @@
+"""types: an object of attributes."""
+
+from stubs._bags import Flat as SimpleNamespace
