@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING
 
 from mpslint.cli._say import complain
 from mpslint.core.inert import is_in_actions
 from mpslint.report.records import CheckReport
 from mpslint.report.terminal import terminal
 from mpslint.report.text import print_report
-from mpslint.source.writer import WrittenFile
+
+if TYPE_CHECKING:
+    from mpslint.source.writer import WrittenFile
 
 JSON = ("json", "sarif", "gitlab")
 TEXT, STANDARD_OUTPUT = "text", "-"

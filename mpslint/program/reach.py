@@ -8,7 +8,7 @@ from dataclasses import field
 from types import MappingProxyType
 
 from mpslint.core.record import record
-from mpslint.facts.values import UNKNOWN, Bound, Class, Frame, Function, FunctionNode, Instance, Items, Mapping, Names, Unknown, Value
+from mpslint.facts.values import MAYBE, UNKNOWN, Bound, Class, Frame, Function, FunctionNode, Instance, Items, Mapping, Names, Unknown, Value
 from mpslint.program.places import CONTENT, MUTABLE, Writes, parts_of
 from mpslint.program.store import Store
 from mpslint.program.walk import walk
@@ -62,8 +62,11 @@ class Reach:
     """What was seen since, where it `lasts`."""
 
 
-def written_by(reach: Reach, seen: Iterable[Value] | None = None) -> Writes:
-    """Return the places that may be written by code with this reach; `seen` is the part of it that is asked about, if not all."""
+def written_by(reach: Reach, seen: Iterable[Value] | None = None, is_lasting: bool = False) -> Writes:
+    """Return the places that may be written by code with this reach; `seen` is the part of it that is asked about, if not all.
+
+    Attributes of which nothing is known now are left out, unless that `is_lasting`.
+    """
     places: Writes = {}
     for start, name in reach.outer:
         if (frame := start.having(name)) is not None:
@@ -73,21 +76,28 @@ def written_by(reach: Reach, seen: Iterable[Value] | None = None) -> Writes:
             if reach.changes:
                 places[id(one), CONTENT] = (one, CONTENT, None)
         elif isinstance(one, (Instance, Class)):
-            names = {name for name in one.slots if isinstance(name, str)} if reach.is_vague else reach.written
+            slots = one.slots
+            names = {name for name in slots if isinstance(name, str)} if reach.is_vague else reach.written
             if isinstance(one, Instance) and one.cls is None:
-                names = {name for name in names & one.slots.keys() if not one.only_read(name)}
+                names = {name for name in names if name in slots and not one.only_read(name)} if slots else set()
             for name in names:
-                if not isinstance(one.lookup(name) if isinstance(one, Class) else one.slots.get(name), Function):
-                    places[id(one.slots), name] = (one.slots, name, UNKNOWN)
+                value = slots.get(name)
+                if not is_lasting and (value is UNKNOWN or value is MAYBE):
+                    continue
+                if not isinstance(one.lookup(name) if isinstance(one, Class) else value, Function):
+                    places[id(slots), name] = (slots, name, UNKNOWN)
     return places
 
 
-def newly_written(reach: Reach, store: Store) -> Writes:
-    """Return the places that may be written by code with a lasting reach, and of which something may be known since the last time."""
+def newly_written(reach: Reach, store: Store, is_lasting: bool) -> Writes:
+    """Return the places that may be written by code with a lasting reach, and of which something may be known since the last time.
+
+    What is lost now, and was unknown, is left out unless that `is_lasting`.
+    """
     waiting, store.newly_reached = store.newly_reached, []
     extend(reach, store, waiting)
     text = (len(reach.written), len(reach.outer), reach.changes, reach.is_vague)
-    new = written_by(reach, reach.new if text == reach.text else None)
+    new = written_by(reach, reach.new if text == reach.text else None, is_lasting)
     reach.text, reach.new = text, []
     for at, (place, key, value) in store.touched.items():
         if (
@@ -103,7 +113,7 @@ def written_beside(reach: Reach, lost: Reach, store: Store, is_all: bool = False
 
     Of what lost code may write there, only places of which something may be known since the last time are returned, unless `is_all`.
     """
-    places = newly_written(lost, store)
+    places = newly_written(lost, store, is_all)
     reach.read |= lost.read
     asked = lost.asked
     while new := reach.read - asked:
@@ -119,7 +129,7 @@ def written_beside(reach: Reach, lost: Reach, store: Store, is_all: bool = False
     if is_all:
         reach.outer += lost.outer
         reach.seen.update(lost.seen)
-    places.update(written_by(reach, [one for at, one in reach.seen.items() if is_all or at not in lost.seen]))
+    places.update(written_by(reach, [one for at, one in reach.seen.items() if is_all or at not in lost.seen], is_all))
     return places
 
 
