@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
 
 from mpslint.cli._say import complain
 from mpslint.core.inert import is_in_actions
 from mpslint.report.records import CheckReport
 from mpslint.report.terminal import terminal
 from mpslint.report.text import print_report
-
-if TYPE_CHECKING:
-    from mpslint.source.writer import WrittenFile
 
 JSON = ("json", "sarif", "gitlab")
 TEXT, STANDARD_OUTPUT = "text", "-"
@@ -40,9 +36,9 @@ def show(report: CheckReport, output_format: str | None, output: str | None, sta
         _print(render("github", report))
 
 
-def said_lost(path: str, written: WrittenFile) -> None:
+def said_lost(path: str, lost: tuple[str, ...]) -> None:
     """Say what the file system did not take of a file that was written."""
-    for line in written.lost:
+    for line in lost:
         complain(f"mpslint: {path}: written, but {line}")
 
 

@@ -8,22 +8,8 @@ from dataclasses import field
 from types import MappingProxyType
 
 from mpslint.core.record import record
-from mpslint.facts.values import (
-    MAYBE,
-    UNKNOWN,
-    Bound,
-    Class,
-    Frame,
-    Function,
-    FunctionNode,
-    Instance,
-    Items,
-    Mapping,
-    Names,
-    Unknown,
-    Value,
-)
-from mpslint.program.places import CONTENT, MUTABLE, Writes, parts_of
+from mpslint.facts.values import UNKNOWN, Bound, Class, Frame, Function, FunctionNode, Instance, Items, Mapping, Names, Unknown, Value
+from mpslint.program.places import CONTENT, FORGOTTEN, MUTABLE, Writes, parts_of
 from mpslint.program.store import Store
 from mpslint.program.walk import walk
 
@@ -93,25 +79,22 @@ def written_by(reach: Reach, seen: Iterable[Value] | None = None, is_lasting: bo
             slots = one.slots
             names = {name for name in slots if isinstance(name, str)} if reach.is_vague else reach.written
             if isinstance(one, Instance) and one.cls is None:
-                names = {name for name in names if name in slots and not one.only_read(name)} if slots else set()
+                names = {name for name in names & slots.keys() if not one.only_read(name)} if slots else set()
             for name in names:
                 value = slots.get(name)
-                if not is_lasting and (value is UNKNOWN or value is MAYBE):
+                if id(value) in FORGOTTEN and not is_lasting:
                     continue
                 if not isinstance(one.lookup(name) if isinstance(one, Class) else value, Function):
                     places[id(slots), name] = (slots, name, UNKNOWN)
     return places
 
 
-def newly_written(reach: Reach, store: Store, is_lasting: bool) -> Writes:
-    """Return the places that may be written by code with a lasting reach, and of which something may be known since the last time.
-
-    What is lost now, and was unknown, is left out unless that `is_lasting`.
-    """
+def newly_written(reach: Reach, store: Store) -> Writes:
+    """Return the places that may be written by code with a lasting reach, and of which something may be known since the last time."""
     waiting, store.newly_reached = store.newly_reached, []
     extend(reach, store, waiting)
     text = (len(reach.written), len(reach.outer), reach.changes, reach.is_vague)
-    new = written_by(reach, reach.new if text == reach.text else None, is_lasting)
+    new = written_by(reach, reach.new if text == reach.text else None, True)
     reach.text, reach.new = text, []
     for at, (place, key, value) in store.touched.items():
         if (
@@ -127,7 +110,7 @@ def written_beside(reach: Reach, lost: Reach, store: Store, is_all: bool = False
 
     Of what lost code may write there, only places of which something may be known since the last time are returned, unless `is_all`.
     """
-    places = newly_written(lost, store, is_all)
+    places = newly_written(lost, store)
     reach.read |= lost.read
     asked = lost.asked
     while new := reach.read - asked:

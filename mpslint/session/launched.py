@@ -61,25 +61,19 @@ def _flags_of_strangers(path: str, project: Project) -> Iterator[Span]:
 
     Those that dialects know by their names only are left to every script that is there.
     """
-    names_of_parsers = frozenset(platform_data("launchers")["parsers"])
     for number, launch in enumerate(project.launches(path)):
         files = [project.document(file) for file in project.closure(Entry(launch.script, path, number)) if file != path]
         yield from (flag.span for name, flag in launch.command.flags.items() if files and name in _known_by_name())
-        names = [_names_in(one.code) for one in files if one is not None] if launch.given else []
-        if not all(map(names_of_parsers.isdisjoint, names)) and not any(map(_names_a_taker, names)):
+        asked = [_asked_in(one.code) for one in files if one is not None] if launch.given else []
+        if any(reads for reads, _ in asked) and not any(takes for _, takes in asked):
             yield Span(min(word.span.start for word in launch.given), max(word.span.end for word in launch.given))
 
 
 @functools.lru_cache(maxsize=4 * MOST_FILES)
-def _names_in(code: str) -> frozenset[str]:
-    """Return the names in the code of a file, which many launch lines may start."""
-    return frozenset(re.findall(r"\w+", _SENTENCE.sub("", code)))
-
-
-@functools.lru_cache(maxsize=4 * MOST_FILES)
-def _names_a_taker(names: frozenset[str]) -> bool:
-    """Return whether names are among them that stand for a run in some framework."""
-    return any(map(_takers().fullmatch, names))
+def _asked_in(code: str) -> tuple[bool, bool]:
+    """Return whether code names a parser of flags, and whether it names what takes those of a framework."""
+    names = frozenset(re.findall(r"\w+", _SENTENCE.sub("", code)))
+    return not names.isdisjoint(platform_data("launchers")["parsers"]), any(map(_takers().fullmatch, names))
 
 
 @functools.lru_cache(maxsize=1)

@@ -126,9 +126,6 @@ class _Signatures(Mapping[str, Signature]):
             self.made[name] = signature_of(name, self.said[name])
         return self.made[name]
 
-    def __contains__(self, name: object) -> bool:
-        return name in self.said
-
     def __iter__(self) -> Iterator[str]:
         return iter(self.said)
 
