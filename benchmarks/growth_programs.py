@@ -119,6 +119,16 @@ CASES = (
         200,
     ),
     Case(
+        "methods, each calls two",
+        lambda n: (
+            f"{HEAD}class C:\n"
+            + "".join(f"    def f{i}(self):\n        self.x = self.f{(i + 1) % n}() + self.f{(i + 7) % n}()\n" for i in range(n))
+            + "C().f0().cuda()\n"
+        ),
+        30,
+    ),
+    Case("guards of a tuple", joined("a# and model.cuda() or b#", "x = (", ", ", ")"), 250),
+    Case(
         "attributes of an object",
         lambda n: f"{HEAD}class C:\n    def __init__(self):\n" + "".join(f"        self.a{i} = model.cuda()\n" for i in range(n)) + "C()\n",
         700,
@@ -142,7 +152,7 @@ CASES = (
     Case("decorated functions", lines("@d\ndef f#():\n    model.cuda()"), 1000),
     Case("loops of a comprehension", joined("for a# in b", "x = [model.cuda() ", " ", "]"), 50),
     Case("comprehensions", lines("x = [model.cuda() for a in b if a]\ny = {a: a for a in x}"), 700),
-    Case("managers of one block", joined("a#() as b#", "with ", ", ", ":\n    model.cuda()"), 45),
+    Case("managers of one block", joined("a#() as b#", "with ", ", ", ":\n    model.cuda()"), 60),
     Case("handlers of one try", joined("except E#:\n    model.cuda()\n", "try:\n    x()\n", "", ""), 400),
     Case("nested try", blocks("try:", "model.cuda()"), 1),
     Case("or and and", joined("a# and b#", "x = ", " or ", "\nmodel.cuda()"), 1500),

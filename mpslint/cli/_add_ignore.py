@@ -27,7 +27,7 @@ def add_ignores(files: Sequence[FoundFile], options: Options, reason: str) -> in
         try:
             ignored = add_ignores_to(found, options, reason)
             if ignored.data != ignored.original:
-                said_lost(found.path, write_file(found.path, ignored.original, ignored.data, tree=found.top))
+                said_lost(found.path, write_file(found.path, ignored.original, ignored.data, tree=found.top).lost)
         except MpslintError as error:
             complain(f"mpslint: {error}")
             code = 3

@@ -9,7 +9,6 @@ from mpslint.core.inert import is_in_actions
 from mpslint.report.records import CheckReport
 from mpslint.report.terminal import terminal
 from mpslint.report.text import print_report
-from mpslint.source.writer import WrittenFile
 
 JSON = ("json", "sarif", "gitlab")
 TEXT, STANDARD_OUTPUT = "text", "-"
@@ -37,9 +36,9 @@ def show(report: CheckReport, output_format: str | None, output: str | None, sta
         _print(render("github", report))
 
 
-def said_lost(path: str, written: WrittenFile) -> None:
+def said_lost(path: str, lost: tuple[str, ...]) -> None:
     """Say what the file system did not take of a file that was written."""
-    for line in written.lost:
+    for line in lost:
         complain(f"mpslint: {path}: written, but {line}")
 
 

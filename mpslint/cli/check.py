@@ -20,7 +20,7 @@ from mpslint.cli._say import EXIT_CLEAN, EXIT_UNREADABLE, complain
 from mpslint.core.finding import UsageError
 from mpslint.core.inert import inert
 from mpslint.core.outside import tree_around
-from mpslint.core.own_folder import user_caches
+from mpslint.core.own_folder import kept_name, user_caches
 from mpslint.core.record import record
 from mpslint.report.formats import format_names
 from mpslint.report.records import CheckReport
@@ -208,10 +208,11 @@ def _check_once(asked: Asked, options: Options, paths: Sequence[str]) -> int:
 def _what_fits(files: list[FoundFile], options: Options) -> list[tuple[str, bool]]:
     """Return which micro-batches fit, of the files for which that was worked out before, one line each, and whether theirs is too big."""
     with contextlib.suppress(OSError):
-        if (user_caches() / "mpslint" / "results").is_dir():
+        kept = {name[: len(kept_name(""))] for name in os.listdir(user_caches() / "mpslint" / "results")}
+        if named := [found.path for found in files if found.is_named and kept and kept_name(found.path) in kept]:
             from mpslint.verify.cache import known_fits
 
-            return known_fits([found.path for found in files if found.is_named], options)
+            return known_fits(named, options)
     return []
 
 

@@ -164,7 +164,7 @@ def _written(done: Sequence[tuple[FoundFile, Fixed]], backup: bool) -> str:
     except MpslintError as error:
         return str(error)
     for change, one in zip(changes, written, strict=True):
-        said_lost(change.path, one)
+        said_lost(change.path, one.lost)
     return ""
 
 

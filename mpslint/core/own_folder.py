@@ -37,6 +37,13 @@ def user_caches() -> Path:
         raise OSError(None, str(error)) from None
 
 
+def kept_name(path: str) -> str:
+    """Return how the names of results begin that say what fits of a user's file."""
+    import hashlib  # most commands do without
+
+    return f"fits-{hashlib.sha256(os.path.abspath(path).encode('utf-8', 'surrogatepass')).hexdigest()[:16]}-"
+
+
 @record(frozen=True, slots=True)
 class OwnFolder:
     """A folder `parts` below a base that the user chose."""

@@ -49,7 +49,7 @@ def not_followed(m: Walker, values: Iterable[Value], is_lasting: bool = False, d
 def _forget_reached(m: Walker, reach: Reach, values: list[Value], is_lasting: bool = False) -> None:
     """Forget what code with a reach may write, through some values that it has as well; for good where that `is_lasting`."""
     extend(reach, m.store, values, m.reach)
-    places = written_beside(reach, m.reach, m.store, is_lasting) if reach.is_open else written_by(reach)
+    places = written_beside(reach, m.reach, m.store, is_lasting) if reach.is_open else written_by(reach, None, is_lasting)
     if is_lasting:
         never_sure_again(m, places)
     else:
@@ -264,12 +264,16 @@ def call_given(m: Walker, owner: Value | None, name: str, given: Iterable[Value]
 
 def _call_methods(m: Walker, objects: Iterable[Value], names: Iterable[str], given: Iterable[Value]) -> None:
     methods: list[Value] = []
+    inherited: dict[int, list[Value]] = {}  # by class, of which there are few
     for one in objects if not (m.methods | m.holding).isdisjoint(names) else ():
         if isinstance(one, (Class, Instance)):
             cls = one if isinstance(one, Class) else one.cls
-            holders = [one.slots, *(above.slots for above in (cls.lineage() if cls is not None else ()))]
-            if found := [slots[name] for slots in holders for name in names if name in slots]:
-                methods += [*found, one]
+            if cls is not None and id(cls) not in inherited:
+                inherited[id(cls)] = [above.slots[name] for above in cls.lineage() for name in names if name in above.slots]
+                methods += inherited[id(cls)]
+            own = [one.slots[name] for name in names if name in one.slots]
+            if own or (cls is not None and inherited[id(cls)]):
+                methods += [*own, one]
     if methods:
         not_followed(m, [*methods, *given])
 

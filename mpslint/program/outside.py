@@ -145,7 +145,7 @@ def follow_callbacks(m: Walker, arguments: CallArguments) -> None:
             effects.never_sure_again(m, {(id(one), CONTENT): (one, CONTENT, None) for one in whole})
         if isinstance(value, Symbol) and value.name.removeprefix("builtins.") in BY_NAME:
             reach = extend(Reach(changes=True, is_vague=True), m.store, [one for one in arguments.all if one is not value])
-            effects.never_sure_again(m, written_by(reach))
+            effects.never_sure_again(m, written_by(reach, None, True))
         if isinstance(value, Instance) and value.cls is not None and isinstance(own := value.cls.lookup("__call__"), Function):
             value = Bound(value, "__call__", own)
         function = value.function if isinstance(value, Bound) else value

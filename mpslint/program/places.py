@@ -34,6 +34,8 @@ Writes: TypeAlias = dict[tuple[int, Any], tuple[Place, Any, Any]]
 Content: TypeAlias = tuple[dict[Any, Any], bool, Value | None]
 
 MISSING = object()
+FORGOTTEN = frozenset({id(UNKNOWN), id(MAYBE)})
+"""The ids of what stands where nothing is known."""
 CONTENT = object()
 """The key of the content of a list or dict: its slots, and whether there may be more."""
 BOUNDED = "bounded deque"

@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from mpslint.core.record import record
 from mpslint.facts.values import UNKNOWN, Bound, Class, Frame, Function, FunctionNode, Instance, Items, Mapping, Names, Unknown, Value
-from mpslint.program.places import CONTENT, MUTABLE, Writes, parts_of
+from mpslint.program.places import CONTENT, FORGOTTEN, MUTABLE, Writes, parts_of
 from mpslint.program.store import Store
 from mpslint.program.walk import walk
 
@@ -62,8 +62,11 @@ class Reach:
     """What was seen since, where it `lasts`."""
 
 
-def written_by(reach: Reach, seen: Iterable[Value] | None = None) -> Writes:
-    """Return the places that may be written by code with this reach; `seen` is the part of it that is asked about, if not all."""
+def written_by(reach: Reach, seen: Iterable[Value] | None = None, is_lasting: bool = False) -> Writes:
+    """Return the places that may be written by code with this reach; `seen` is the part of it that is asked about, if not all.
+
+    Attributes of which nothing is known now are left out, unless that `is_lasting`.
+    """
     places: Writes = {}
     for start, name in reach.outer:
         if (frame := start.having(name)) is not None:
@@ -73,12 +76,16 @@ def written_by(reach: Reach, seen: Iterable[Value] | None = None) -> Writes:
             if reach.changes:
                 places[id(one), CONTENT] = (one, CONTENT, None)
         elif isinstance(one, (Instance, Class)):
-            names = {name for name in one.slots if isinstance(name, str)} if reach.is_vague else reach.written
+            slots = one.slots
+            names = {name for name in slots if isinstance(name, str)} if reach.is_vague else reach.written
             if isinstance(one, Instance) and one.cls is None:
-                names = {name for name in names & one.slots.keys() if not one.only_read(name)}
+                names = {name for name in names & slots.keys() if not one.only_read(name)} if slots else set()
             for name in names:
-                if not isinstance(one.lookup(name) if isinstance(one, Class) else one.slots.get(name), Function):
-                    places[id(one.slots), name] = (one.slots, name, UNKNOWN)
+                value = slots.get(name)
+                if id(value) in FORGOTTEN and not is_lasting:
+                    continue
+                if not isinstance(one.lookup(name) if isinstance(one, Class) else value, Function):
+                    places[id(slots), name] = (slots, name, UNKNOWN)
     return places
 
 
@@ -87,7 +94,7 @@ def newly_written(reach: Reach, store: Store) -> Writes:
     waiting, store.newly_reached = store.newly_reached, []
     extend(reach, store, waiting)
     text = (len(reach.written), len(reach.outer), reach.changes, reach.is_vague)
-    new = written_by(reach, reach.new if text == reach.text else None)
+    new = written_by(reach, reach.new if text == reach.text else None, True)
     reach.text, reach.new = text, []
     for at, (place, key, value) in store.touched.items():
         if (
@@ -119,7 +126,7 @@ def written_beside(reach: Reach, lost: Reach, store: Store, is_all: bool = False
     if is_all:
         reach.outer += lost.outer
         reach.seen.update(lost.seen)
-    places.update(written_by(reach, [one for at, one in reach.seen.items() if is_all or at not in lost.seen]))
+    places.update(written_by(reach, [one for at, one in reach.seen.items() if is_all or at not in lost.seen], is_all))
     return places
 
 

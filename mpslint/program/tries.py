@@ -8,12 +8,13 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from mpslint.core.grouped import grouped
 from mpslint.facts.facts import Handler
 from mpslint.facts.joined import truth
 from mpslint.facts.values import UNKNOWN, Class, Function, Instance, Items, Known, OneOf, Symbol, Unknown, Value
 from mpslint.program import implicit
 from mpslint.program.assignments import assign
-from mpslint.program.exits import Departure, Exit, cut, leave, marks, may_raise
+from mpslint.program.exits import MOST_RAISED, Departure, Exit, cut, leave, marks, may_raise
 from mpslint.program.flow import ends_program
 from mpslint.program.machine import Walker
 from mpslint.program.places import MISSING, Place, Writes, unknown_for, value_at
@@ -116,11 +117,15 @@ def _guarded(m: Walker, node: Any) -> bool:
 
 
 def _left_by(m: Walker, raised: Sequence[Departure], paths: Sequence[Writes]) -> bool:
-    """Leave by the exceptions that nothing here catches, and go on with what other paths wrote; return whether there are none."""
-    for path in raised:
+    """Leave by the exceptions that nothing here catches, and go on with what other paths wrote; return whether there are none.
+
+    Many paths leave as one for each exception: blocks within one another would hand on more and more of them.
+    """
+    ways = [(path.name, path.writes) for path in raised]
+    for name, writes in grouped(ways).items() if len(ways) > MOST_RAISED else [(name, [written]) for name, written in ways]:
         with m.store.path():
-            m.store.redo(path.writes)
-            leave(m, "raise", path.name)
+            m.store.merge(*writes)
+            leave(m, "raise", name)
     if paths:
         m.store.merge(*paths)
     return not paths

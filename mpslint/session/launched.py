@@ -11,7 +11,7 @@ from mpslint.core.finding import Finding, Span
 from mpslint.core.knowledge import platform_data
 from mpslint.core.record import record
 from mpslint.project.launch import Entry, is_unwritten
-from mpslint.project.run import Project, Run
+from mpslint.project.run import MOST_FILES, Project, Run
 
 if TYPE_CHECKING:
     from mpslint.settings.evidence import Evidence
@@ -52,7 +52,7 @@ def without_strangers(findings: Sequence[Finding], path: str, project: Project) 
     What a script of the project does with its flags is judged in its runs. By the line alone it is a guess, which counts only where the
     script, or what it imports, names something that takes the flags of a framework.
     """
-    strangers = list(_flags_of_strangers(path, project))
+    strangers = list(_flags_of_strangers(path, project)) if findings else []
     return tuple(one for one in findings if not any(one.span in span for span in strangers))
 
 
@@ -61,13 +61,19 @@ def _flags_of_strangers(path: str, project: Project) -> Iterator[Span]:
 
     Those that dialects know by their names only are left to every script that is there.
     """
-    parsers = platform_data("launchers")["parsers"]
     for number, launch in enumerate(project.launches(path)):
         files = [project.document(file) for file in project.closure(Entry(launch.script, path, number)) if file != path]
-        names = frozenset[str]().union(*(re.findall(r"\w+", _SENTENCE.sub("", one.code)) for one in files if one is not None))
         yield from (flag.span for name, flag in launch.command.flags.items() if files and name in _known_by_name())
-        if launch.given and not names.isdisjoint(parsers) and not _takers().search(" ".join(names)):
+        asked = [_asked_in(one.code) for one in files if one is not None] if launch.given else []
+        if any(reads for reads, _ in asked) and not any(takes for _, takes in asked):
             yield Span(min(word.span.start for word in launch.given), max(word.span.end for word in launch.given))
+
+
+@functools.lru_cache(maxsize=4 * MOST_FILES)
+def _asked_in(code: str) -> tuple[bool, bool]:
+    """Return whether code names a parser of flags, and whether it names what takes those of a framework."""
+    names = frozenset(re.findall(r"\w+", _SENTENCE.sub("", code)))
+    return not names.isdisjoint(platform_data("launchers")["parsers"]), any(map(_takers().fullmatch, names))
 
 
 @functools.lru_cache(maxsize=1)
@@ -80,7 +86,7 @@ def _takers() -> re.Pattern[str]:
     calls = (call for dialect in load_dialects().all for call in dialect.calls if call.role in roles)
     names = {name.rpartition(".")[2] for call in calls for name in call.names} - {"*"}
     choices = "|".join(re.escape(name).replace(re.escape("*"), r"\w*") for name in sorted(names))
-    return re.compile(rf"\b(?:{choices})\b")
+    return re.compile(choices)
 
 
 @functools.lru_cache(maxsize=1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import field
 from typing import Any
 
@@ -111,10 +111,28 @@ class Signature:
         return bool(self.called_with or self.inside or self.registered or self.weights or may_have)
 
 
+class _Signatures(Mapping[str, Signature]):
+    """Signatures by qualified name, each made of what a table says when it is asked for: a file needs few of them."""
+
+    def __init__(self, said: Mapping[str, Mapping[str, Any]]) -> None:
+        self.said, self.made = said, dict[str, Signature]()
+
+    def __getitem__(self, name: str) -> Signature:
+        if name not in self.made:
+            self.made[name] = signature_of(name, self.said[name])
+        return self.made[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.said)
+
+    def __len__(self) -> int:
+        return len(self.said)
+
+
 @functools.lru_cache(maxsize=1)
 def load_signatures() -> Mapping[str, Signature]:
     """Return the signatures by qualified name."""
-    found: dict[str, Signature] = {}
+    found: dict[str, Mapping[str, Any]] = {}
     for path in knowledge_files("signatures"):
         table = read_yaml(path)
         forms = table["forms"]
@@ -122,9 +140,8 @@ def load_signatures() -> Mapping[str, Signature]:
             for form in said.get("forms", table.get("default_forms", ())):
                 pattern = forms[form]
                 name = pattern["name"].replace("{}", key)
-                given = {**pattern.get("adds", {}), **{one: value for one, value in said.items() if one != "forms"}}
-                found[name] = signature_of(name, given)
-    return found
+                found[name] = {**pattern.get("adds", {}), **{one: value for one, value in said.items() if one != "forms"}}
+    return _Signatures(found)
 
 
 def signature_of(name: str, said: Mapping[str, Any]) -> Signature:

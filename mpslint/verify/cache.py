@@ -16,7 +16,7 @@ from mpslint import __version__
 from mpslint.core.finding import MpslintError, ReadError
 from mpslint.core.knowledge import platform_data, rules_folder
 from mpslint.core.outside import parse_json, read_file, read_text
-from mpslint.core.own_folder import OwnFolder, user_caches
+from mpslint.core.own_folder import OwnFolder, kept_name, user_caches
 from mpslint.estimate.step import StepWork
 from mpslint.source.files import FoundFile
 from mpslint.verify.outcome import Estimate
@@ -145,12 +145,8 @@ def known_estimate(found: FoundFile, session: Options) -> KnownEstimate | None:
 def known_fits(paths: Sequence[str], session: Options) -> list[tuple[str, bool]]:
     """Return which micro-batches fit, of those of some files of which it's known, one line each, and whether the code's own is too big."""
     cache = ResultsCache.here()
-    known = ((path, known_estimate(FoundFile(path), session)) for path in paths if cache.has(_prefix(path)))
+    known = ((path, known_estimate(FoundFile(path), session)) for path in paths if cache.has(kept_name(path)))
     return [(f"{path}: {one.said}", one.is_too_big) for path, one in known if one is not None]
-
-
-def _prefix(path: str) -> str:
-    return f"fits-{hashlib.sha256(os.path.abspath(path).encode('utf-8', 'surrogatepass')).hexdigest()[:16]}-"
 
 
 def _name(found: FoundFile, session: Options) -> str:
@@ -167,7 +163,7 @@ def _name(found: FoundFile, session: Options) -> str:
     others = {name: text for name, text in session.target.items() if name not in ("memory", "chip")}
     path = os.path.abspath(found.path)
     key = FileKeys(replace(session, target=others, largest_batch=None)).of(FoundFile(path))
-    return f"{_prefix(path)}{hashlib.sha256(f'{memory} {key} {path}'.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}.json"
+    return f"{kept_name(path)}{hashlib.sha256(f'{memory} {key} {path}'.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}.json"
 
 
 def _digest(path: str) -> str:

@@ -170,3 +170,11 @@ def test_what_an_early_return_left_behind_counts(early: str, expected: list[str]
     """A function that may have returned before its end wrote something else by then."""
     text = HEAD + PARSED.format("") + SETUP.format(early)
     assert [finding.rule for finding in check(text).findings] == expected
+
+
+@pytest.mark.parametrize(("inside", "found"), [("pass", ["MPS101"]), ("fp16 = False", [])])
+def test_many_managers_hand_on_what_was_written_in_the_block(inside: str, found: list[str]) -> None:
+    """Each of them may swallow an exception, or raise one, before the block or behind it."""
+    managers = ", ".join(f"elsewhere.a{number}() as b{number}" for number in range(25))
+    text = f"import elsewhere\nfrom transformers import TrainingArguments\n\nfp16 = True\nwith {managers}:\n    {inside}\n    elsewhere.work()\n"
+    assert [finding.rule for finding in check(f"{text}TrainingArguments('out', fp16=fp16)\n").findings] == found
