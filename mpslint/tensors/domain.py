@@ -150,7 +150,6 @@ def _function(m: Machine, name: str, arguments: Arguments, node: ast.Call, resul
     if (made := loaders.make(m, name, positional, keywords, node, result)) is not None:
         return made
     if fits(name, kinds.module_makers):
-        # What a function makes may be kept in an object, and move with that.
         is_told = is_open or not kinds.makers_told.isdisjoint(keywords)
         is_placed = fits(name, kinds.makers_on_cpu) and not is_told and not m.context.functions
         make_module(m, None, positional, keywords, node, result, is_placed)
