@@ -7,7 +7,7 @@ import sys
 
 from mpslint.facts.events import Certainty, Operand, TensorEvent
 from mpslint.facts.joined import join_all
-from mpslint.facts.values import CHILD, UNKNOWN, Argument, Class, Instance, Items, Known, Symbol, Value, weakened
+from mpslint.facts.values import CHILD, UNKNOWN, Argument, Class, Instance, Items, Known, Symbol, Value, alternatives_of, weakened
 from mpslint.tensors import loaders
 from mpslint.tensors.arguments import Arguments, given_to
 from mpslint.tensors.graphs import differentiate
@@ -150,7 +150,9 @@ def _function(m: Machine, name: str, arguments: Arguments, node: ast.Call, resul
     if (made := loaders.make(m, name, positional, keywords, node, result)) is not None:
         return made
     if fits(name, kinds.module_makers):
-        make_module(m, None, positional, keywords, node, result)
+        is_told = is_open or not kinds.makers_told.isdisjoint(keywords)
+        is_placed = fits(name, kinds.makers_on_cpu) and not is_told and not m.context.functions
+        make_module(m, None, positional, keywords, node, result, is_placed)
         return result
     return None
 
@@ -162,11 +164,6 @@ def _onto(said: tuple[int, str], positional: tuple[Argument, ...], keywords: dic
     return given if "" not in devices_of(given) else None
 
 
-def copies() -> frozenset[str]:
-    """Return the functions that copy a tensor or a module with all that is in it."""
-    return load_kinds().copies
-
-
 def _is_plain(name: str) -> bool:
     """Return whether a function of Python itself is called, which takes tensors of all devices."""
     head = name.partition(".")[0]
@@ -174,7 +171,11 @@ def _is_plain(name: str) -> bool:
 
 
 def hand_over(m: Machine, node: ast.Call, name: str, arguments: list[Argument]) -> None:
-    """Note that tensors which may lie on different devices are given to something that isn't known."""
+    """Note that tensors which may lie on different devices are given to something that isn't known; it may move a model off the CPU."""
+    kinds = load_kinds()
+    for made in (one for argument in arguments for one in alternatives_of(argument.value) if isinstance(one, Instance)):
+        if fits(made.name, kinds.makers_on_cpu) and device_text(place := trait(made, PLACE)) == kinds.default_place:
+            m.store.write(made.slots, PLACE, weakened(place))
     operands = [one for argument in arguments for one in met(argument.value, argument.node) if not one.may_be_number]
     meet(m, node, operands, "outside call", name, scalars=True, is_known=False)
 

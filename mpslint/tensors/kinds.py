@@ -25,6 +25,8 @@ class Kinds:
     array_methods: frozenset[str]
     module_bases: frozenset[str]
     module_makers: frozenset[str]
+    makers_on_cpu: frozenset[str]
+    makers_told: frozenset[str]
     module_methods: frozenset[str]
     default_place: str
     default_dtype: str
@@ -73,7 +75,6 @@ class Kinds:
     steps: dict[str, dict[str, Any]]
     parameter_names: frozenset[str]
     stays_on_cpu: dict[str, list[Any]]
-    copies: frozenset[str]
     gives_weights: dict[str, str]
     hooks: frozenset[str]
     unfollowed_bases: frozenset[str]

@@ -112,7 +112,7 @@ def meet(m: Machine, node: ast.AST, operands: Sequence[Met], of: str, name: str,
     if m.is_silent or len(left) < 2:
         return len(left) < len(operands)
     operands = left
-    gpu = load_kinds().gpu
+    gpu, order = load_kinds().gpu, [*Certainty]
     on_gpu = [one for one in operands if gpu in one.devices]
     if not on_gpu:
         return False
@@ -121,7 +121,7 @@ def meet(m: Machine, node: ast.AST, operands: Sequence[Met], of: str, name: str,
     for other in operands:
         is_number = scalars and other.may_be_number and m.context.called and not _is_made(other.value)
         certainty = _apart(first, other, gpu, scalars) if other is not first and not is_number else None
-        if certainty is not None and (worst is None or _rank(certainty) < _rank(worst[0])):
+        if certainty is not None and (worst is None or order.index(certainty) < order.index(worst[0])):
             worst = certainty, other
     if worst is None:
         return False
@@ -174,10 +174,6 @@ def note_use(m: Machine, place: Value, is_move: bool = False) -> None:
     devices = devices_of(place)
     if load_kinds().gpu in devices or (is_move and "" in devices):
         m.facts.uses_gpu = True
-
-
-def _rank(certainty: Certainty) -> int:
-    return list(Certainty).index(certainty)
 
 
 def _is_made(value: Value) -> bool:

@@ -67,26 +67,27 @@ def become_module(m: Machine, made: Instance, node: ast.AST | None) -> None:
 
 
 def make_module(
-    m: Machine, signature: Signature | None, positional: Sequence[Argument], keywords: Mapping[str, Argument], node: ast.AST, made: Instance
+    m: Machine,
+    signature: Signature | None,
+    positional: Sequence[Argument],
+    keywords: Mapping[str, Argument],
+    node: ast.AST,
+    made: Instance,
+    is_placed: bool = True,
 ) -> None:
     """Make what a call of an outside class gives a module; its argument modules and tensors move with it as the signature says.
 
-    Without a signature, where its weights lie is only assumed.
+    Where its weights lie is only assumed unless it `is_placed`.
     """
     given = {**dict(zip(signature.parameters if signature is not None else (), positional, strict=False)), **keywords}
     place = _given(keywords, "device") or default_place(m, node)
-    mapped = _given(keywords, "device_map")
+    if (mapped := _given(keywords, "device_map")) is not None:
+        place = _mapped(mapped, positional[0].value if positional else UNKNOWN)
+    elif not is_placed:
+        place = weakened(place)
     dtype = _given(keywords, "dtype")
-    typed(
-        made,
-        load_kinds().module,
-        place=_mapped(mapped, positional[0].value if positional else UNKNOWN)
-        if mapped is not None
-        else place
-        if signature is not None
-        else weakened(place),
-        dtype=UNKNOWN if signature is None and dtype is None else default_dtype(m, node) if dtype is None else _dtype_value(dtype),
-    )
+    kind = UNKNOWN if signature is None and dtype is None else default_dtype(m, node) if dtype is None else _dtype_value(dtype)
+    typed(made, load_kinds().module, place=place, dtype=kind)
     note_use(m, trait(made, PLACE))
     if signature is None:
         return

@@ -145,3 +145,64 @@ def test_losses_of_nan_in_logs_written_by_hand(text: str) -> None:
 def test_other_words_with_nan_are_no_loss(text: str) -> None:
     """A number, a name, a line end or another word between decides."""
     assert diagnosed(text).symptoms == ()
+
+
+@pytest.mark.parametrize(
+    ("frame", "expected"),
+    [
+        (
+            f'File "{SITE}/captum/attr/_core/integrated_gradients.py", line 362, in <listcomp>',
+            "captum before 0.8 makes step sizes of float64",
+        ),
+        (
+            f'File "{SITE}/segment_anything/automatic_mask_generator.py", line 286, in _process_batch',
+            "segment-anything makes its points in float64",
+        ),
+        (f'File "{SITE}/whisper/timing.py", line 151, in dtw', "Whisper's word timestamps compute in float64"),
+        (f'File "{SITE}/mace/modules/models.py", line 569, in forward', "MACE adds its energies in float64"),
+        (f'File "{SITE}/stable_baselines3/common/utils.py", line 486, in obs_as_tensor', "An environment gives float64 to a policy on MPS"),
+    ],
+)
+def test_the_library_that_makes_float64_is_named(frame: str, expected: str) -> None:
+    """A library whose own code makes float64 tensors is named, with what to change."""
+    assert title(f"Traceback (most recent call last)\n{frame}\n    x = y\n{FLOAT64}") == expected
+
+
+def test_the_line_that_the_traceback_shows_decides() -> None:
+    """The line above the error says who converts to float64, or who asks for CUDA."""
+    head = 'Traceback (most recent call last)\nFile "/home/me/train.py", line 3, in <module>\n    '
+    assert title(f"{head}energy = e.clone().double()\n{FLOAT64}") == ".double() was called on a tensor on MPS"
+    assert title(f"{head}scale = torch.arange(0, dim, 2, dtype=torch.float64, device=pos.device)\n{FLOAT64}") == (
+        "A tensor of float64 was asked for on MPS"
+    )
+    cuda = "AssertionError: Torch not compiled with CUDA enabled"
+    assert title(f"{head}model.cuda()\n{cuda}") == ".cuda() was called"
+
+
+@pytest.mark.parametrize(
+    ("frame", "expected"),
+    [
+        (f'File "{SITE}/bitsandbytes/optim/optimizer.py", line 517, in update_step', "bitsandbytes asks for CUDA"),
+        (
+            'File "/Users/me/.cache/huggingface/modules/transformers_modules/ocr/modeling.py", line 7, in infer',
+            "The model's own code asks for CUDA",
+        ),
+        (
+            f'File "{SITE}/torch/cuda/__init__.py", line 544, in get_device_name',
+            "The code asks for the name, size or abilities of a CUDA GPU",
+        ),
+        (f'File "{SITE}/torch/cuda/__init__.py", line 408, in set_device', "A function of torch.cuda was called"),
+        ('File "/home/me/train.py", line 3, in <module>', "The code asks for CUDA"),
+    ],
+)
+def test_who_asks_for_cuda_is_named(frame: str, expected: str) -> None:
+    """What a Mac lacks is asked for by a package, a model's own code or a function of torch.cuda, and the traceback says by which."""
+    assert title(f"Traceback (most recent call last)\n{frame}\n    x = y\nAssertionError: Torch not compiled with CUDA enabled") == expected
+
+
+def test_a_key_of_a_table_is_dgl_or_anything() -> None:
+    """A KeyError of 'mps' is a table without an entry for it; in DGL it settles that DGL knows no MPS."""
+    assert title(
+        f"Traceback (most recent call last)\nFile \"{SITE}/dgl/_ffi/runtime_ctypes.py\", line 157, in __init__\n    x = y\nKeyError: 'mps'"
+    ) == ("DGL does not know MPS")
+    assert diagnosed("KeyError: 'mps'").outcome is Explained.UNCERTAIN
