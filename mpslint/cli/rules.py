@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from mpslint.cli._say import standard_input
 from mpslint.core.finding import ReadError, UsageError
 from mpslint.core.inert import json_text
 from mpslint.core.knowledge import schema_text
@@ -96,9 +97,13 @@ def _say_why(path: str, name: str) -> None:
     from mpslint.rule.why import why_silent
     from mpslint.session.runs import check_paths
     from mpslint.session.session import Options
+    from mpslint.source.files import STANDARD_INPUT
 
+    if Path(path).is_dir():
+        raise ReadError(f"{path}: is a folder; --why asks about a file")
+    stdin = standard_input() if path == STANDARD_INPUT else b""
     for rule in select_rules(load_rules(find_configuration(Path(path).parent).rules), (name,), ()):
-        result = next(check_paths([path], Options(select=(rule.id,), with_plans=True)))
+        result = next(check_paths([path], Options(select=(rule.id,), with_plans=True, stdin=stdin)))
         if result.problem:
             raise ReadError(result.problem)
         evidence = result.checked.evidence if result.checked is not None else ()

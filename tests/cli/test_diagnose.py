@@ -169,6 +169,18 @@ def test_what_is_not_known_says_what_was_looked_for() -> None:
     assert output.endswith("Not known.")
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "error: 'stablehlo.gather' op operand #1 must be tensor of int values, but got 'tensor<64xf32>'",
+        "ValueError: New volume: 10 should match old volume: 20",
+        "IndexError: error: dimension index (2) not within number of dimensions (2)",
+    ],
+)
+def test_what_other_programs_say_alike_is_not_known(text: str) -> None:
+    assert run("-m", text).output.endswith("Not known.\n")
+
+
 def test_noise_alone_explains_nothing() -> None:
     """A leaked semaphore says only that something ended."""
     result = run("-m", "UserWarning: resource_tracker: There appear to be 1 leaked semaphore objects to clean up at shutdown")

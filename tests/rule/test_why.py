@@ -42,6 +42,12 @@ def test_the_reason_is_named(name: str, tmp_path: Path, monkeypatch: pytest.Monk
     assert said in result.output
 
 
+def test_standard_input_is_read() -> None:
+    result = CliRunner().invoke(group, ["rules", "--why", "-", "MPS501"], input="import torch\nx = torch.ones(3).to('cuda')\n")
+
+    assert "line 2: it is found here" in result.output
+
+
 def test_versions_that_a_rule_does_not_speak_of_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("train.py").write_text("import torch\n")
@@ -52,7 +58,9 @@ def test_versions_that_a_rule_does_not_speak_of_are_named(tmp_path: Path, monkey
     assert f"it speaks of {silent.outcomes[0].versions}" in result.output
 
 
-@pytest.mark.parametrize(("words", "error"), [(["absent.py", "MPS101"], ReadError), (["train.py", "MPS999"], UsageError)])
+@pytest.mark.parametrize(
+    ("words", "error"), [(["absent.py", "MPS101"], ReadError), ([".", "MPS101"], ReadError), (["train.py", "MPS999"], UsageError)]
+)
 def test_what_does_not_exist_is_an_error(words: list[str], error: type[Exception], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("train.py").write_text("import torch\n")
