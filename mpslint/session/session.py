@@ -329,16 +329,17 @@ def rules_for(path: str, configuration: Configuration, options: Options) -> tupl
     from mpslint.rule.loading import load_rules
     from mpslint.rule.selection import refuse_unknown, select_rules
 
+    where = configuration.path or "--config"
     for key, folder in configuration.own_folders():
         if not os.path.isdir(folder):
-            raise UsageError(f"{configuration.path}: {key}: there is no folder {folder}")
+            raise UsageError(f"{where}: {key}: there is no folder {folder}")
     if configuration.stubs:
         from mpslint.program.stubs.library import library_of
 
         library_of(configuration.stubs).read_all()
     rules = load_rules(configuration.rules)
     written = (*configuration.select, *configuration.ignore, *(name for names in configuration.per_file_ignores.values() for name in names))
-    refuse_unknown(rules, written, f"{configuration.path}: ")
+    refuse_unknown(rules, written, f"{where}: ")
     refuse_unknown(rules, tuple(rule for _, rule in options.per_file_ignores), "--per-file-ignores: ")
     ignored = (*configuration.ignore, *options.ignore, *ignored_in(path, configuration, options))
     return select_rules(rules, options.selected(configuration), ignored, options.extend_select)

@@ -7,7 +7,7 @@ import sys
 
 from mpslint.facts.events import Certainty, Operand, TensorEvent
 from mpslint.facts.joined import join_all
-from mpslint.facts.values import CHILD, UNKNOWN, Argument, Class, Instance, Items, Known, Symbol, Value, alternatives_of, weakened
+from mpslint.facts.values import CHILD, UNKNOWN, Argument, Class, Instance, Items, Known, Symbol, Value, weakened
 from mpslint.tensors import loaders
 from mpslint.tensors.arguments import Arguments, given_to
 from mpslint.tensors.graphs import differentiate
@@ -150,9 +150,7 @@ def _function(m: Machine, name: str, arguments: Arguments, node: ast.Call, resul
     if (made := loaders.make(m, name, positional, keywords, node, result)) is not None:
         return made
     if fits(name, kinds.module_makers):
-        is_told = is_open or not kinds.makers_told.isdisjoint(keywords)
-        is_placed = fits(name, kinds.makers_on_cpu) and not is_told and not m.context.functions
-        make_module(m, None, positional, keywords, node, result, is_placed)
+        make_module(m, None, positional, keywords, node, result)
         return result
     return None
 
@@ -171,11 +169,7 @@ def _is_plain(name: str) -> bool:
 
 
 def hand_over(m: Machine, node: ast.Call, name: str, arguments: list[Argument]) -> None:
-    """Note that tensors which may lie on different devices are given to something that isn't known; it may move a model off the CPU."""
-    kinds = load_kinds()
-    for made in (one for argument in arguments for one in alternatives_of(argument.value) if isinstance(one, Instance)):
-        if fits(made.name, kinds.makers_on_cpu) and device_text(place := trait(made, PLACE)) == kinds.default_place:
-            m.store.write(made.slots, PLACE, weakened(place))
+    """Note that tensors which may lie on different devices are given to something that isn't known."""
     operands = [one for argument in arguments for one in met(argument.value, argument.node) if not one.may_be_number]
     meet(m, node, operands, "outside call", name, scalars=True, is_known=False)
 

@@ -25,8 +25,6 @@ class Kinds:
     array_methods: frozenset[str]
     module_bases: frozenset[str]
     module_makers: frozenset[str]
-    makers_on_cpu: frozenset[str]
-    makers_told: frozenset[str]
     module_methods: frozenset[str]
     default_place: str
     default_dtype: str

@@ -73,17 +73,16 @@ def make_module(
     keywords: Mapping[str, Argument],
     node: ast.AST,
     made: Instance,
-    is_placed: bool = True,
 ) -> None:
     """Make what a call of an outside class gives a module; its argument modules and tensors move with it as the signature says.
 
-    Where its weights lie is only assumed unless it `is_placed`.
+    Without a signature, where its weights lie is only assumed.
     """
     given = {**dict(zip(signature.parameters if signature is not None else (), positional, strict=False)), **keywords}
     place = _given(keywords, "device") or default_place(m, node)
     if (mapped := _given(keywords, "device_map")) is not None:
         place = _mapped(mapped, positional[0].value if positional else UNKNOWN)
-    elif not is_placed:
+    elif signature is None:
         place = weakened(place)
     dtype = _given(keywords, "dtype")
     kind = UNKNOWN if signature is None and dtype is None else default_dtype(m, node) if dtype is None else _dtype_value(dtype)
