@@ -96,17 +96,20 @@ def _say_why(path: str, name: str) -> None:
     from mpslint.rule.selection import select_rules
     from mpslint.rule.why import why_silent
     from mpslint.session.runs import check_paths
-    from mpslint.session.session import Options
+    from mpslint.session.session import Options, configuration_for, rules_for
     from mpslint.source.files import STANDARD_INPUT
 
     if Path(path).is_dir():
         raise ReadError(f"{path}: is a folder; --why asks about a file")
     stdin = standard_input() if path == STANDARD_INPUT else b""
     for rule in select_rules(load_rules(find_configuration(Path(path).parent).rules), (name,), ()):
-        result = next(check_paths([path], Options(select=(rule.id,), with_plans=True, stdin=stdin)))
+        options = Options(select=(rule.id,), with_plans=True, stdin=stdin)
+        result = next(check_paths([path], options))
         if result.problem:
             raise ReadError(result.problem)
         evidence = result.checked.evidence if result.checked is not None else ()
         lines = dict.fromkeys(line for one in evidence for line in why_silent(rule, one))
-        for line in lines or ["the file names no framework that the rule could be about"]:
+        is_left_out = rule not in rules_for(path, configuration_for(path, options), options)
+        otherwise = "the file names no framework that the rule could be about"
+        for line in ["the configuration leaves the rule out for this file"] if is_left_out else lines or [otherwise]:
             click.echo(f"{rule.id} {rule.name}: {line}")

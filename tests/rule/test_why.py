@@ -75,3 +75,13 @@ def test_an_example_that_is_not_reported_says_why() -> None:
     problems = example_problems(replace(rule, examples=(example,)), example, load_rules())
 
     assert any(line.startswith("bad is not reported; ") and "precision.mixed is 'no'" in line for line in problems)
+
+
+def test_a_rule_that_the_configuration_leaves_out_is_told_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("train.py").write_text(CASES["it is found"][0])
+    Path("mpslint.toml").write_text('ignore = ["MPS501"]\n')
+
+    result = CliRunner().invoke(group, ["rules", "--why", "train.py", "MPS501"])
+
+    assert "the configuration leaves the rule out" in result.output

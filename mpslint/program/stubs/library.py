@@ -38,7 +38,9 @@ class Library:
     read: dict[str, Scope] = field(default_factory=dict)
 
     def module(self, name: str) -> Scope:
-        """Return the names of a stub. Raises StubError for a mistake in it."""
+        """Return the names of a stub, of a shipped one as shipped ones read it. Raises StubError for a mistake in it."""
+        if (shipped := library_of()) is not self and shipped.paths.get(name) == self.paths[name]:
+            return shipped.module(name)
         if name not in self.read:
             path = self.paths[name]
             scope = self.read[name] = Scope(str(path))

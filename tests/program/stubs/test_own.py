@@ -124,3 +124,14 @@ def test_stubs_out_of_the_repository_are_refused(stubs: str, project: Path) -> N
     forget_disk()
     with pytest.raises(UsageError, match=r"mpslint\.toml: stubs: "):
         list(check_paths([str(project / "train.py")], Options()))
+
+
+def test_a_stub_of_the_users_own_is_not_what_shipped_ones_import(project: Path) -> None:
+    """configargparse's stub builds on argparse's, whose place a user's takes for the user's programs alone."""
+    (project / "stubs" / "argparse.py").write_text("def option(x):\n    return x\n")
+
+    library = library_of((project / "stubs",))
+    library.read_all()
+
+    assert library.find("argparse.option") is not None
+    assert library.find("configargparse.ArgParser") is not None
