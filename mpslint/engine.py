@@ -91,9 +91,6 @@ def _check(document: Document, target: Target, rules: tuple[Rule, ...], is_asked
     found = _sound(_tried(document, target, rules, found, is_reached), document) if looks_ahead else found
     unread = tuple(part for one in evidence for part in one.parsed.unread)
     found = _beside_others(_sorted(found), rules)
-    lowered = document.text.lower()
-    if "mpslint" not in lowered and "noqa" not in lowered and not any(cell.tags for cell in document.cells):  # nothing silences any of it
-        return Checked(document, target, tuple(found), (*document.unread, *unread), tuple(evidence), suite=suite)
     from mpslint.rule.suppression import silence
 
     silenced = silence(document, [(one.text, one.parsed.body) for one in evidence], found)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import Any
 
+from mpslint.core.inert import json_text
 from mpslint.core.knowledge import read_yaml
 from mpslint.core.versions import format_version
 from mpslint.rule.judge import Match, candidates, conditions_hold, obstacle, spoken_of
@@ -93,6 +93,6 @@ def _written(rule: Rule) -> dict[int, str]:
     for key, conditions in (("when", rule.when), ("unless", rule.unless)):
         rows = data.get(key, [])
         for condition, row in zip(conditions, rows if isinstance(rows, list) else [rows], strict=True):
-            text = ", ".join(f"{name}: {json.dumps(value)}" for name, value in row.items())
+            text = ", ".join(f"{name}: {json_text(value, None)}" for name, value in row.items())
             found[id(condition)] = text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
     return found
