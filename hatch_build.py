@@ -32,10 +32,9 @@ class CompileKnowledge(BuildHookInterface):  # type: ignore[misc]
         target.write_text(f'"""Generated when the wheel was built, from `rules/`."""\n\nDATA = {data}\n', encoding="utf-8")
         build_data["force_include"][str(target)] = "mpslint/_catalogue.py"
         from mpslint.rule.frameworks import compiled_words
-        from mpslint.rule.loading import load_rules
 
         target = target.with_name("_words.py")
-        words = compiled_words(load_rules())
+        words = {"frameworks": compiled_words()}
         target.write_text(f'"""Generated when the wheel was built, from `rules/`."""\n\nDATA = {words!r}\n', encoding="utf-8")
         build_data["force_include"][str(target)] = "mpslint/_words.py"
         sys.path.insert(0, str(ROOT / "docs"))

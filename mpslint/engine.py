@@ -16,7 +16,6 @@ from mpslint.program.unreached import read
 from mpslint.project.run import Run
 from mpslint.rewrite.places import CONFIG, at_decision, moved, placed, where_asked, with_caller
 from mpslint.rule.after_fixes import advised, held_back, is_fixed_too, may_fail, not_made
-from mpslint.rule.frameworks import names_framework
 from mpslint.rule.judge import Match, Peers, conditions_hold, judge, ruled_out
 from mpslint.rule.loading import is_shipped, load_rules
 from mpslint.rule.objections import objection_to
@@ -59,11 +58,10 @@ def check(
 ) -> Checked:
     """Return everything that is wrong with a Document for the Target. Runs nothing of it; never raises on any text.
 
-    A Document that names no framework is not judged; where nobody asked for this very Document (`is_asked`), it is not parsed either,
-    and so what could not be parsed in it is not said. Where no run reaches the Document
-    (`is_reached`), functions that nothing calls are judged as if they were called on a Mac. What goes wrong only after a fix
-    is said too where the check `looks_ahead`. Raises RuleError for a user's rule that asks
-    for what cannot be, such as a check without the options that it needs.
+    A Document of a suite is not judged; where nobody asked for this very Document (`is_asked`), it is not parsed either, and so what could
+    not be parsed in it is not said. Where no run reaches the Document (`is_reached`), functions that nothing calls are judged as if they
+    were called on a Mac. What goes wrong only after a fix is said too where the check `looks_ahead`. Raises RuleError for a user's rule
+    that asks for what cannot be, such as a check without the options that it needs.
     """
     rules = asked_by_default(load_rules()) if rules is None else tuple(rules)
     try:
@@ -79,8 +77,7 @@ def check(
 
 def _check(document: Document, target: Target, rules: tuple[Rule, ...], is_asked: bool, is_reached: bool, looks_ahead: bool) -> Checked:
     suite = suite_of(document)
-    is_left = suite is not None and not suite.is_judged
-    if is_left or not names_framework(document.text.encode("utf-8", "surrogatepass"), rules):
+    if suite is not None and not suite.is_judged:
         unread = parse_program(document, document.python).unread if document.python and is_asked else ()
         return Checked(document, target, (), (*document.unread, *unread), (), suite=suite)
     evidence = [gather_evidence(document, text, target, not is_reached) for text in (document.python, *document.scripts)]

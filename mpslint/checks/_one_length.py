@@ -6,9 +6,9 @@ import ast
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from mpslint.checks._longest import IS_PAD, MAKERS, MEASURES
 from mpslint.core.grouped import grouped
 from mpslint.facts.values import Class, Instance, Value
+from mpslint.program.longest import IS_PAD, MAKERS, MEASURES
 from mpslint.program.walk import called_name, walk
 from mpslint.rule.crosses import carried_by
 

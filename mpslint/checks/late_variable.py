@@ -16,6 +16,7 @@ from mpslint.facts.facts import EnvironmentWrite, Import
 from mpslint.facts.values import Known
 from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
+from mpslint.settings.importing import bound_names
 from mpslint.settings.spelling import WrittenSetting
 
 PLACING = ("placement", "factory", "default_device")
@@ -107,28 +108,7 @@ def rewrite(match: Match, evidence: Evidence) -> WrittenSetting | None:
     newline = document.newline_at(write.start)
     target = document.line_starts[earlier.lineno - 1]
     module = statement.split(".")[0]
-    needs = "" if write.style == "magic" or _is_bound(evidence, module, target) else f"import {module}{newline}"
+    is_bound = write.style == "magic" or module in bound_names(evidence, Span(target, target), [module])
+    needs = "" if is_bound else f"import {module}{newline}"
     moved = Edit(Span(target, target), f"{needs}{statement}{newline}")
-    return WrittenSetting((moved, Edit(_line(evidence, line), "")), f"above the import, {match.values['where']}")
-
-
-def _is_bound(evidence: Evidence, module: str, before: int) -> bool:
-    """Return whether `import module` stands above a place."""
-    return any(
-        isinstance(statement, ast.Import)
-        and evidence.span_of(statement).start < before
-        and any(alias.name.split(".")[0] == module and alias.asname is None for alias in statement.names)
-        for statement in evidence.parsed.body
-    )
-
-
-def _line(evidence: Evidence, line: int) -> Span:
-    """Return the span of a whole line, with the line end that belongs to it in its cell."""
-    document = evidence.document
-    start = document.line_starts[line - 1]
-    end = document.line_starts[line] if line < len(document.line_starts) else len(document.text)
-    cell = document.cell_at(start)
-    if cell is not None and end > cell.span.end:
-        end = cell.span.end
-        start = start if start == cell.span.start else start - 1
-    return Span(start, end)
+    return WrittenSetting((moved, Edit(document.lines_of(Span(write.start, write.end)), "")), f"above the import, {match.values['where']}")

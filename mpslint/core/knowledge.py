@@ -46,9 +46,9 @@ def _catalogue() -> Mapping[str, Any]:
     return _of_wheel("_catalogue")
 
 
-def shipped_words() -> Mapping[str, tuple[bytes, ...]]:
-    """Return `rule.frameworks.compiled_words` of the shipped rules; nothing in a checkout."""
-    return _of_wheel("_words")
+def shipped_words() -> tuple[bytes, ...]:
+    """Return what `rule.frameworks.compiled_words` returned when the wheel was built; nothing in a checkout."""
+    return tuple(_of_wheel("_words").get("frameworks", ()))
 
 
 def compiled(folder: Path) -> dict[str, Any]:

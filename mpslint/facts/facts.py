@@ -215,8 +215,8 @@ class Window:
 
 
 SEEN = tuple(
-    "calls attributes environment imports handlers choices unbound accumulations passes gradients loops iterated windows events commands "
-    "configs".split()
+    "calls attributes environment imports handlers choices unbound accumulations passes gradients loops iterated windows fills events "
+    "commands configs".split()
 )
 """The parts of Facts that a walk adds to."""
 
@@ -240,6 +240,8 @@ class Facts:
     iterated: list[tuple[Value, Context]] = field(default_factory=list)
     """What `yield from` or a builtin such as `iter` goes through, beside the loops."""
     windows: list[Window] = field(default_factory=list)
+    fills: list[tuple[ast.Call, Context]] = field(default_factory=list)
+    """The calls that find the length up to which something is filled, by the longest sample of a batch."""
     events: list[TensorEvent] = field(default_factory=list)
     uses: Uses = field(default_factory=Uses)
     uses_gpu: bool = False

@@ -64,7 +64,10 @@ def join(a: Value, b: Value) -> Value:
     if a is RAISED or b is RAISED:
         return b if a is RAISED else a
     if isinstance(a, Unknown) or isinstance(b, Unknown):
-        unknown = a if isinstance(a, Unknown) else b
+        unknown, other = (a, b) if isinstance(a, Unknown) else (b, a)
+        if isinstance(unknown, Unknown) and unknown.longest is not None:  # a maximum that begins with 0 is one, too
+            is_one = (isinstance(other, Known) and other.value == 0) or (isinstance(other, Unknown) and other.longest is unknown.longest)
+            return unknown if is_one else UNKNOWN
         is_told = isinstance(unknown, Unknown) and (unknown.answer is not None or unknown.text is not None)
         return Unknown(unknown.reason) if isinstance(unknown, Unknown) and is_told else unknown
     alternatives: list[Value] = []

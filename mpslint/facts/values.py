@@ -92,6 +92,8 @@ class Unknown:
     """The platform question that decides that."""
     text: ast.JoinedStr | None = None
     """The f-string that writes it, of which a part is known."""
+    longest: ast.Call | None = None
+    """The call that finds it, for the length of the longest sample of a batch."""
 
 
 @record(frozen=True, slots=True, eq=False)

@@ -28,7 +28,7 @@ from mpslint.facts.values import (
     settled,
     weakened,
 )
-from mpslint.program import dicts, effects, environment, executed, fields, implicit, lists
+from mpslint.program import dicts, effects, environment, executed, fields, implicit, lists, longest
 from mpslint.program.attributes import accessors_of_bases, descriptor_method, get_item, is_property, is_whole_class
 from mpslint.program.exits import Raised, is_certain, may_raise
 from mpslint.program.lists import iterated
@@ -254,7 +254,7 @@ def _write_item(
         else:
             may_raise(m)
             m.store.lose(value)
-            dicts.forget_entries(m, receiver)
+            dicts.forget_entries(m, receiver, longest.length_of(value))
     elif isinstance(receiver, Items) and receiver.kind in ORDERED:
         lists.set_items(m, receiver, index, target, value)
     elif isinstance(receiver, Symbol) and receiver.name == COMMAND_WORDS:

@@ -33,6 +33,7 @@ from mpslint.program.effects import not_followed
 from mpslint.program.executed import NAMES
 from mpslint.program.exits import Raised, may_raise
 from mpslint.program.functions import call_function, keeps_results
+from mpslint.program.longest import length_of
 from mpslint.program.machine import COMMAND_WORDS, Walker
 from mpslint.program.operators import is_hashable
 from mpslint.program.places import TYPES, entries_of
@@ -298,7 +299,7 @@ def get_item(m: Walker, base: Value, index: Value) -> Value:
         may_raise(m)
         entries = [entry.value for entry in base.slots.values()]
         is_one = bool(entries) and not base.is_open and all(entry is entries[0] for entry in entries)
-        return entries[0] if is_one else loaders.value_of(base)
+        return entries[0] if is_one else base.each if base.each is not None and length_of(base.each) else loaders.value_of(base)
     if not isinstance(index, Known) or not is_hashable(index.value):
         return UNKNOWN
     if isinstance(base, Mapping):

@@ -39,6 +39,7 @@ from mpslint.program import (
     fields,
     implicit,
     lists,
+    longest,
 )
 from mpslint.program.arguments import CallArguments
 from mpslint.program.called import record_call
@@ -68,7 +69,7 @@ def evaluate_call(m: Walker, node: ast.Call) -> Value:
     else:
         callee = _having(m, m.value(node.func), "__call__")
     arguments = evaluate_arguments(m, node)
-    value = _called(m, node, callee, receiver, arguments)
+    value = longest.of_call(m, node, receiver, arguments.all, _called(m, node, callee, receiver, arguments))
     m.facts.uses.read(node, value)
     return value
 

@@ -129,10 +129,10 @@ def pairs_of(value: Value) -> dict[object, DictEntry] | None:
     return found if rows is not None else None
 
 
-def forget_entries(m: Walker, mapping: Mapping) -> None:
-    """An entry of a dict was written under a key that is not known: each may be another, and there may be more."""
+def forget_entries(m: Walker, mapping: Mapping, each: Value | None = None) -> None:
+    """An entry of a dict was written under a key that is not known: each may be another, and there may be more, all like `each`."""
     unknown = {key: DictEntry(UNKNOWN, entry.node, entry.is_sure) for key, entry in mapping.slots.items()}
-    m.store.change(mapping, unknown, True)
+    m.store.change(mapping, unknown, True, each)
     if mapping.owner is not None:
         mapping.owner.fallback = mapping.owner.fallback or MAYBE.reason
 

@@ -26,7 +26,7 @@ from mpslint.facts.values import (
     settled,
     weakened,
 )
-from mpslint.program import choices, implicit
+from mpslint.program import choices, implicit, longest
 from mpslint.program.attributes import get_attribute, get_item
 from mpslint.program.calls import evaluate_call
 from mpslint.program.comprehensions import comprehension
@@ -66,13 +66,13 @@ def _attribute(m: Walker, node: ast.Attribute) -> Value:
 def _subscript(m: Walker, node: ast.Subscript) -> Value:
     base, index = m.value(node.value), m.value(node.slice)
     if (part := operations.item(m, node, base, index)) is not None:
-        return part
+        return longest.of_item(base, index, part)
     is_part = isinstance(index, Items) and index.kind == "slice"
     if isinstance(index, Items) and is_part and any(isinstance(one, (Known, Items)) for one in alternatives_of(base)):
         if bounds_of(index) is None:
             may_raise(m)  # by a step of 0
         return part_of(base, index, node)
-    part = get_item(m, base, UNKNOWN if is_part else index)
+    part = longest.of_item(base, index, get_item(m, base, UNKNOWN if is_part else index))
     return choices.looked_up(m, node, index, part, lambda other: get_item(m, base, other))
 
 
@@ -115,6 +115,8 @@ def _terms(node: ast.expr) -> list[ast.expr]:
 def _binary(m: Walker, node: ast.BinOp) -> Value:
     left, right = m.value(node.left), m.value(node.right)
     note_division(m, node, node.op, left, right)
+    if isinstance(node.op, ast.Sub):
+        longest.fill(m, [left])  # `[0] * (longest - len(row))`
     if (own := own_operator(m, node, node.op, left, right)) is not None:
         return own
     if (made := operations.binary(m, node, node.op, left, right, (node.left, node.right))) is not None:
@@ -227,6 +229,8 @@ def _compare(m: Walker, node: ast.Compare) -> Value:
             return UNKNOWN
         m.store.merge(writes, {})
         made = operations.binary(m, node, op, left, right, (node.left, comparator)) if not isinstance(op, _LOOKING) else None
+        if isinstance(op, ast.Lt):
+            longest.fill(m, [right])  # `while len(row) < longest: ...`
         results.append(compare(m, left, op, right, node) if made is None else made)
         answer = truth(results[-1])
         if answer is False and is_sure:

@@ -32,6 +32,7 @@ from mpslint.tensors import domain, libraries
 
 WRITING = {"__setattr__": "builtins.object.__setattr__", "__delattr__": "builtins.delattr"}
 """Methods that every object has from Python, by the function that does the same."""
+NOTHING = CallArguments((), {}, True)
 
 
 def call_outside(m: Walker, callee: Value, receiver: Value | None, arguments: CallArguments, node: ast.Call) -> Value:
@@ -78,8 +79,9 @@ def call_outside(m: Walker, callee: Value, receiver: Value | None, arguments: Ca
         hooks.start_group(m, callee)
     made_of = callee.call if isinstance(callee, Instance) else None  # what it was made of, it may call with these arguments
     kept = (*made_of.arguments, *made_of.keywords.values()) if made_of is not None else ()
-    follow_callbacks(m, CallArguments((*arguments.positional, *kept), arguments.keywords, False) if kept else arguments)
     name = names[0] if names else ""
+    told = CallArguments(arguments.positional[1:], arguments.keywords, True) if name in m.platform.partials else NOTHING
+    follow_callbacks(m, CallArguments((*arguments.positional, *kept), arguments.keywords, False) if kept else arguments, told)
     about = domain.call(m, callee, name, method, receiver, arguments, node, result)
     return result if about is None else about
 
@@ -131,8 +133,8 @@ def _loaded_object(m: Walker, receiver: Value | None, method: str, names: tuple[
     return made if isinstance(made, Instance) else None
 
 
-def follow_callbacks(m: Walker, arguments: CallArguments) -> None:
-    """Walk functions that are handed to something outside: it may call them at any time, with whatever else it is given."""
+def follow_callbacks(m: Walker, arguments: CallArguments, told: CallArguments = NOTHING) -> None:
+    """Walk functions that are handed to something outside: it may call them at any time, with what is `told` of it and whatever else."""
     lost = len(m.store.lost)
     if any(isinstance(one, (Function, Bound)) for one in arguments.all):
         for part in [part for one in arguments.all if not isinstance(one, (Function, Bound)) for part in parts_of(one)]:
@@ -158,5 +160,5 @@ def follow_callbacks(m: Walker, arguments: CallArguments) -> None:
             continue
         m.handed[key] = (function, *given)
         with m.silently(is_known), m.store.path() as written:
-            m.calls.call_function(m, function, given, {}, True, None)
+            m.calls.call_function(m, function, [*given, *told.given], told.named, True, None)
         effects.never_sure_again(m, written)

@@ -150,8 +150,10 @@ def widened(place: Items | Mapping, old: Content, new: Content) -> Content | Non
     }
     merged.update({key: _vague(entry, False) for key, entry in second.items() if key not in first})
     is_open = first_open or second_open or not same_keys
-    holds = is_open == first_open and len(merged) == len(first) and all(merged[key] is entry for key, entry in first.items())
-    return None if holds else (merged, is_open, None)
+    joined = join(first_each, second_each) if first_each is not None and second_each is not None else None
+    each = joined if joined is first_each or isinstance(joined, Unknown) else None
+    holds = is_open == first_open and each is first_each and len(merged) == len(first)
+    return None if holds and all(merged[key] is entry for key, entry in first.items()) else (merged, is_open, each)
 
 
 def _is_sure(entry: Any) -> bool:
@@ -206,10 +208,11 @@ def _either_items(a: Content, b: Content, is_set: bool) -> Any:
 
 def _either_entries(a: Content, b: Content) -> Any:
     """Return the content of a dict that is one of two; where their keys or the order of these differ, there may be more or others."""
-    (first, first_open, _), (second, second_open, _) = a, b
+    (first, first_open, first_each), (second, second_open, second_each) = a, b
+    each = join(first_each, second_each) if first_each is not None and second_each is not None else None
     merged = {key: _join(entry, second[key]) if key in second else _unsure(entry, second_open) for key, entry in first.items()}
     merged.update({key: _unsure(entry, first_open) for key, entry in second.items() if key not in first})
-    return merged, first_open or second_open or list(first) != list(second), None
+    return merged, first_open or second_open or list(first) != list(second), each
 
 
 def _unsure(entry: Any, is_open: bool) -> Any:

@@ -33,6 +33,7 @@ class Platform:
     paths: frozenset[str]
     path_texts: frozenset[str]
     copiers: dict[str, bool]
+    partials: frozenset[str]
     keepers: frozenset[str]
     kept_properties: frozenset[str]
     dispatchers: frozenset[str]

@@ -57,7 +57,7 @@ def told_fixes(rule: Rule) -> list[tuple[str, str, str]]:
 
 def recipe_words(recipe: FixRecipe) -> str:
     """Return in words what a fix does."""
-    return recipe.advice or recipe.summary or ", ".join(f"{name} = {value}" for name, value in recipe.set.items()) or recipe.compute
+    return recipe.advice or recipe.summary or ", ".join(f"{name} = {value}" for name, value in recipe.set.items())
 
 
 def fix_word(rule: Rule) -> str:

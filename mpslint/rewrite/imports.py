@@ -21,14 +21,13 @@ _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 """What binds its own name in the scope around it."""
 
 
-def with_bound_names(written: WrittenSetting, evidence: Evidence, more: Sequence[str] = ()) -> WrittenSetting | None:
+def with_bound_names(written: WrittenSetting, evidence: Evidence) -> WrittenSetting | None:
     """Return a rewrite in which every use of a module is by a name that its file surely binds before, or that the rewrite imports there.
 
-    `more` are other modules than those that fixes always ask. None where a name means something else at a place: a rewrite would raise
-    there.
+    None where a name means something else at a place: a rewrite would raise there.
     """
     edits, shown = list(written.edits), written.shown
-    for module in dict.fromkeys((*MODULES, *more)):
+    for module in MODULES:
         use = re.compile(rf"(?<![\w.\"']){module}(?=\.)")
         placed = ((evidence.document.part_at(edit.span.start), edit) for edit in edits)
         by_file = grouped((part.first_line, edit) for part, edit in placed if part.document.kind in (Kind.PYTHON, Kind.NOTEBOOK))

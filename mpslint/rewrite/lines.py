@@ -28,4 +28,4 @@ def line_removal(document: Document, span: Span) -> Edit | None:
     indent = text[: len(text) - len(text.lstrip())]
     if document.kind is Kind.YAML and not any(re.match(rf"{indent}[\w\"'-]", neighbour) for neighbour in neighbours):
         return None
-    return Edit(Span(start, document.line_starts[line] if line < len(document.line_starts) else len(document.text)), "")
+    return Edit(document.lines_of(span), "")

@@ -98,11 +98,6 @@ def _written(recipe: FixRecipe, match: Match, evidence: Evidence) -> WrittenSett
     wanted = {name: wanted_value(value, match) for name, value in recipe.set.items()}
     if UNKNOWN_VALUE in wanted.values():
         return None
-    if recipe.compute:
-        computed = _computed(recipe.compute, match, evidence)
-        if computed is None:
-            return None
-        wanted.update(computed)
     for name, value in wanted.items():
         if match.plan is None:
             return None
@@ -112,7 +107,7 @@ def _written(recipe: FixRecipe, match: Match, evidence: Evidence) -> WrittenSett
         if part is None:
             return None
         parts.append(part)
-    for step in (_argument_parts, _text_parts, _statement_parts, _rewritten):
+    for step in (_rewritten, _argument_parts, _text_parts, _statement_parts):
         found = step(recipe, match, evidence)
         if found is None:
             return None
@@ -122,7 +117,7 @@ def _written(recipe: FixRecipe, match: Match, evidence: Evidence) -> WrittenSett
         return None
     reason = next((part.reason for part in parts if part.reason), "")
     shown = ", ".join(dict.fromkeys(part.shown for part in parts if part.shown))
-    return with_bound_names(WrittenSetting(tuple(edits), shown, reason=reason), evidence, recipe.imports)
+    return with_bound_names(WrittenSetting(tuple(edits), shown, reason=reason), evidence)
 
 
 def wanted_value(value: Any, match: Match) -> Any:
@@ -144,12 +139,6 @@ def _rewritten(recipe: FixRecipe, match: Match, evidence: Evidence) -> list[Writ
     return None if written is None else [written]
 
 
-def _computed(name: str, match: Match, evidence: Evidence) -> Mapping[str, Any] | None:
-    """Return the settings that a Python function of `mpslint/checks/` works out for a match."""
-    values: Mapping[str, Any] | None = check_module(name).values(match, evidence)
-    return values
-
-
 def _argument_parts(recipe: FixRecipe, match: Match, evidence: Evidence) -> list[WrittenSetting] | None:
     """Return what a recipe does to the arguments of the call."""
     parts: list[WrittenSetting] = []
@@ -159,12 +148,6 @@ def _argument_parts(recipe: FixRecipe, match: Match, evidence: Evidence) -> list
         if part is None:
             return None
         parts.append(part)
-    if recipe.rename_argument:
-        new = fill(recipe.rename_argument, match, evidence)
-        if not isinstance(match.node, ast.keyword) or match.node.arg is None:
-            return None
-        start = evidence.span_of(match.node).start
-        parts.append(WrittenSetting((Edit(Span(start, start + len(match.node.arg)), new),), f"{new}="))
     setting = match.setting
     for name, text in recipe.argument.items():
         if call is None and setting is not None and setting.mapping is not None:
@@ -280,21 +263,14 @@ def _statement_removal(match: Match, evidence: Evidence) -> Edit | None:
     if found is None:
         return None
     statement, siblings = found
-    document = evidence.document
-    span = evidence.span_of(statement)
+    text, span = evidence.document.text, evidence.span_of(statement)
     if span not in match.span:
         return None  # the statement does more than what was found
     if len(siblings) == 1 and statement not in evidence.parsed.body:
         return Edit(span, "pass")
-    first, last = document.line_at(span.start), document.line_at(span.end)
-    start = document.line_starts[first - 1]
-    end = document.line_starts[last] if last < len(document.line_starts) else len(document.text)
-    cell = document.cell_at(span.start)
-    if cell is not None and end > cell.span.end:
-        end = cell.span.end
-        start = start if start == cell.span.start else start - 1
-    before, after = document.text[start : span.start], document.text[span.end : end]
-    return Edit(Span(start, end), "") if not before.strip() and not after.split("#")[0].strip() else None
+    lines = evidence.document.lines_of(span)
+    is_alone = not text[lines.start : span.start].strip() and not text[span.end : lines.end].split("#")[0].strip()
+    return Edit(lines, "") if is_alone else None
 
 
 def _statement_at(body: Sequence[ast.stmt], span: Span, evidence: Evidence) -> tuple[ast.stmt, Sequence[ast.stmt]] | None:

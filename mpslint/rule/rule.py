@@ -76,16 +76,12 @@ class FixRecipe:
     """Settings and their values; `{same_as: SETTING}` is that of the run, `{table: TABLE}` what `rules/platform/TABLE.yaml` has for the
     value that was found. The recipe is passed over where there is none."""
     remove_argument: bool = False
-    rename_argument: str = ""
     remove_statement: bool = False
     replace: str = ""
     argument: Mapping[str, str] = field(default_factory=dict)
     """Arguments to give to the call, as Python text; `{old}` is what the argument says now."""
-    compute: str = ""
-    """A Python function of `mpslint/checks/` that works out what to set."""
     rewrite: str = ""
     """A Python function of `mpslint/checks/` that writes the edits itself."""
-    imports: tuple[str, ...] = ()
     statement: Mapping[str, str] = field(default_factory=dict)
     """Role of a call of the run -> a line of Python to put before its statement; `{model}` is the text of its argument `model`."""
     matches: str = ""

@@ -22,12 +22,12 @@ TEXT = (str,)
 NUMBER = (int, float)
 NAMES = (str, list)
 _TYPES: Mapping[str, tuple[type, ...]] = {
-    **dict.fromkeys("id name title why at severity message safety summary advice reason compute rewrite holds".split(), TEXT),
-    **dict.fromkeys("replace rename_argument bad good ok file of before is_a leads_to check behaviour versions matches".split(), TEXT),
+    **dict.fromkeys("id name title why at severity message safety summary advice reason rewrite holds".split(), TEXT),
+    **dict.fromkeys("replace bad good ok file of before is_a leads_to check behaviour versions matches".split(), TEXT),
     **dict.fromkeys("by_default any_machine worsens as_one terse tried on_request remove_argument remove_statement".split(), (bool,)),
     **dict.fromkeys("known_miss unsafe any written missing direct settled trains trained chooses_device program".split(), (bool,)),
     **dict.fromkeys("setting product ratio call method environment handler import role uses asks chip runs_on".split(), NAMES),
-    **dict.fromkeys("unless_guarded plan roles styles imports does or_calls made_by reads".split(), NAMES),
+    **dict.fromkeys("unless_guarded plan roles styles does or_calls made_by reads".split(), NAMES),
     **dict.fromkeys(("at_least", "at_most", "above", "below"), NUMBER),
     **dict.fromkeys(("examples", "sources", "positional", "outside"), (list,)),
     **dict.fromkeys(("options", "target", "set", "argument", "statement", "arguments"), (dict,)),
@@ -41,7 +41,7 @@ r"""How often a fixed repeat may copy a group that itself repeats (`(\d{1,3}\.){
 _LISTS_OF_TEXT = frozenset([key for key, types in _TYPES.items() if types == NAMES] + ["sources", "positional"])
 _MAPPINGS = ("when", "unless", "unless_in_run", "outcomes", "fix", "examples", "contains")
 """Keys that hold a mapping, or several, with keys of their own."""
-_FUNCTIONS = {"check": "find", "compute": "values", "rewrite": "rewrite"}
+_FUNCTIONS = {"check": "find", "rewrite": "rewrite"}
 _PATTERNS = ("matches", "holds")
 _WORDS = {str: "text", int: "a number", float: "a number", bool: "true or false", list: "a list", dict: "a mapping"}
 

@@ -232,9 +232,7 @@ def removal_of(document: Document, unused: Unused) -> Edit | None:
     before = document.text[start : span.start]
     after = document.line_text(line)[span.end - start :]
     if not before.strip() and not after.strip():
-        end = document.line_starts[line] if line < len(document.line_starts) else len(document.text)
-        cell = document.cell_at(span.start)
-        return Edit(Span(start, end if cell is None else min(end, cell.span.end)), "")
+        return Edit(document.lines_of(span), "")
     return Edit(Span(start + len(before.rstrip()), span.end), "")
 
 

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 
 from mpslint.core.finding import ReadError, Severity, Span, UsageError
 from mpslint.core.folders import folder_of
-from mpslint.core.knowledge import shipped_words
 from mpslint.core.notices import forget, notice
 from mpslint.core.outside import LARGEST_FILE, read_file
 from mpslint.core.record import record
 from mpslint.program.parse import parse_program
 from mpslint.program.unreached import read
+from mpslint.rule.frameworks import names_framework
 from mpslint.session.configuration import Configuration, find_configuration, load_configuration, overridden
 from mpslint.source.document import Document, Kind, Unread
 from mpslint.source.files import STANDARD_INPUT, FoundFile, each_once, find_files, is_excluded
@@ -203,17 +203,15 @@ def _may_matter(found: FoundFile, data: bytes, configuration: Configuration, opt
 
 
 def names_framework_in(data: bytes, configuration: Configuration, options: Options) -> bool:
-    """Return whether a file names anything that rules are about; where rules are chosen, they are loaded, so that wrong names are said."""
+    """Return whether a file names anything that rules are about: any may, where the user has rules, dialects or stubs of their own.
+
+    Where rules are chosen, they are loaded, so that wrong names are said.
+    """
     configured = configuration.select or configuration.ignore or configuration.per_file_ignores or any(configuration.own_folders())
     given = options.select or options.extend_select or options.ignore or options.per_file_ignores
-    words = shipped_words().get("frameworks", ()) if not (configured or given) else ()
-    if words:
-        return any(word in data for word in words)
-    from mpslint.rule.frameworks import names_framework
-    from mpslint.rule.loading import load_rules
-
-    chosen = rules_for("", configuration, options)
-    return names_framework(data, load_rules(configuration.rules)) if chosen else False
+    if (configured or given) and not rules_for("", configuration, options):
+        return False
+    return any(configuration.own_folders()) or names_framework(data)
 
 
 def _unread_only(found: FoundFile, data: bytes, configuration: Configuration, options: Options) -> FileResult:
@@ -224,19 +222,9 @@ def _unread_only(found: FoundFile, data: bytes, configuration: Configuration, op
     if not found.is_named:
         return FileResult(found.path)
     unread = (*document.unread, *(parse_program(document, document.python).unread if document.python else ()))
-    if document.kind is not Kind.PYTHON or options.target or configuration.target or _runs_elsewhere(document, data):
+    if document.kind is not Kind.PYTHON or options.target or configuration.target:
         return _checked(found, document, configuration, options)  # a Target that cannot be read is said
     return FileResult(found.path, problem=_problem(document, unread[0]) if unread else "")
-
-
-def _runs_elsewhere(document: Document, data: bytes) -> bool:
-    """Return whether a report says of a file that it isn't judged; most are told by their words alone, without reading the suites."""
-    words = shipped_words().get("suites", ())
-    if words and not any(word in data for word in words):
-        return False
-    from mpslint.rule.suites import suite_of
-
-    return suite_of(document) is not None
 
 
 def _checked(found: FoundFile, document: Document, configuration: Configuration, options: Options, is_reached: bool = False) -> FileResult:

@@ -224,6 +224,15 @@ class Document:
         end = self.line_starts[line] if line < len(self.line_starts) else len(self.text)
         return self.text[start:end].rstrip("\r\n")
 
+    def lines_of(self, span: Span) -> Span:
+        """Return the whole lines that a span is on, with the line ends that belong to them: at the end of a cell, the one before."""
+        first, last = self.line_starts[self.line_at(span.start) - 1], self.line_at(span.end)
+        end = self.line_starts[last] if last < len(self.line_starts) else len(self.text)
+        cell = self.cell_at(span.start)
+        if cell is None or end <= cell.span.end:
+            return Span(first, end)
+        return Span(first if first == cell.span.start else first - 1, cell.span.end)
+
     def newline_at(self, offset: int) -> str:
         """Return the line end of the line at an offset, which a line that is put there gets too: files of a run may differ in it."""
         end = self.text.find("\n", offset)

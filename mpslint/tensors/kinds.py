@@ -69,6 +69,7 @@ class Kinds:
     adding: frozenset[str]
     wrappers: frozenset[str]
     placers: dict[str, Any]
+    summaries: dict[str, str]
     placed_bases: frozenset[str]
     steps: dict[str, dict[str, Any]]
     parameter_names: frozenset[str]

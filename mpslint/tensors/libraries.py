@@ -6,19 +6,22 @@ import ast
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mpslint.facts.values import UNKNOWN, Argument, Function, Instance, Known, Value, alternatives_of, weakened
+from mpslint.facts.events import Certainty, Operand, TensorEvent
+from mpslint.facts.values import UNKNOWN, Argument, Function, Instance, Known, Value, alternatives_of, origin_of, weakened
 from mpslint.tensors import loaders
 from mpslint.tensors.arguments import Arguments
 from mpslint.tensors.kinds import fits, load_kinds
-from mpslint.tensors.meet import is_assumed, met, note_use, wide
+from mpslint.tensors.meet import is_assumed, met, note, note_use, wide
 from mpslint.tensors.methods import note_wide_module
 from mpslint.tensors.modules import move, unplace_within
 from mpslint.tensors.traits import DTYPE, EACH, PARTS, PLACE, Machine, devices_of, elements_of, is_module, joined_trait, like, trait, typed
 
 
 def place(m: Machine, name: str, receiver: Value | None, arguments: Arguments, node: ast.AST) -> None:
-    """Carry out what a call does that moves models, and the batches of loaders, to the GPU by itself."""
+    """Carry out what a call does that moves models, and the batches of loaders, by itself."""
     kinds = load_kinds()
+    if name in kinds.summaries:
+        _summarise(m, kinds.summaries[name], arguments, node)
     said = kinds.placers.get(name)
     if said is None:
         return
@@ -40,6 +43,22 @@ def place(m: Machine, name: str, receiver: Value | None, arguments: Arguments, n
             elif is_module(one) or (one.cls is not None and (number == 0 or said == "*")):
                 note_wide_module(m, one, gpu, None, node)
                 move(m, one, gpu, None)
+
+
+def _summarise(m: Machine, sized: str, arguments: Arguments, node: ast.AST) -> None:
+    """Carry out what a function does that prints the layers of a model: it moves it to the CPU where it is given a size, or refuses it."""
+    kinds, keywords = load_kinds(), arguments.keywords
+    model = next(iter(arguments.positional), keywords.get("model"))
+    device = keywords[kinds.device_argument].value if kinds.device_argument in keywords else Known(kinds.default_place)
+    is_sized = len(arguments.positional) > 1 or sized in keywords
+    for one in alternatives_of(model.value) if model is not None else ():
+        if not isinstance(one, Instance) or devices_of(trait(one, PLACE)) != {kinds.gpu}:
+            continue
+        if sized and is_sized and isinstance(device, Known) and device.value in (None, kinds.default_place):
+            move(m, one, Known(kinds.default_place, node), None)
+        elif not sized and not m.is_silent:
+            shown = Operand(one, kinds.gpu, "", model.node if model is not None else None, origin_of(trait(one, PLACE)))
+            note(m, TensorEvent("refused", node, (shown,), Certainty.SURE, m.context))
 
 
 def _may_stay(*given: Mapping[str, Argument]) -> bool:

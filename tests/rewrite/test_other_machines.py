@@ -35,7 +35,8 @@ def settings_of(document: Document, example: Example) -> list[tuple[str, list[tu
 
 def examples() -> list[tuple[Rule, Example]]:
     """Return the examples in Python that are mended by safe fixes of one of the settings that are kept."""
-    rules = [rule for rule in load_rules() if any(KEPT & set(fix.set) or fix.compute or "workers" in fix.rewrite for fix in rule.fixes)]
+    written = {"split_batch", "without_workers"}
+    rules = [rule for rule in load_rules() if any(KEPT & set(fix.set) or fix.rewrite in written for fix in rule.fixes)]
     found = [(rule, example) for rule in rules for example in examples_of(rule) if example.good and not example.unsafe]
     return [(rule, example) for rule, example in found if example.file.endswith(".py")]
 

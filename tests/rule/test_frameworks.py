@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 import sysconfig
 from pathlib import Path
 
 import pytest
 
 from mpslint import engine
-from mpslint.rule.frameworks import frameworks, names_framework
+from mpslint.core.knowledge import platform_data
+from mpslint.rule.frameworks import compiled_words, names_framework
 from mpslint.rule.loading import load_rules
 from mpslint.settings.dialects import load_dialects
 from mpslint.source.reader import read
@@ -25,7 +27,7 @@ SAMPLES = ROOT / "samples"
 @pytest.mark.parametrize(("rule", "text"), EXAMPLES, ids=[rule.id for rule, _ in EXAMPLES])
 def test_every_example_passes(rule: object, text: str) -> None:
     """What a rule finds is never dropped."""
-    assert names_framework(text.encode(), RULES)
+    assert names_framework(text.encode())
 
 
 @pytest.mark.parametrize(
@@ -41,34 +43,46 @@ def test_every_example_passes(rule: object, text: str) -> None:
 )
 def test_ordinary_files_are_dropped(text: str) -> None:
     """They cost next to nothing."""
-    assert not names_framework(text.encode(), RULES)
+    assert not names_framework(text.encode())
 
 
 def test_most_of_the_standard_library_is_dropped() -> None:
     """The first question is narrow enough to spare nearly every file that has nothing to do with PyTorch."""
     files = sorted(Path(sysconfig.get_paths()["stdlib"]).glob("*.py"))
-    kept = [path.name for path in files if names_framework(path.read_bytes(), RULES)]
+    kept = [path.name for path in files if names_framework(path.read_bytes())]
 
     assert len(files) > 100
     assert len(kept) < len(files) / 6, kept  # nearly all of them for the "mps" in "dumps"; how many there are depends on the Python
 
 
 def test_whatever_a_dialect_can_read_names_a_framework() -> None:
-    """The packages and variables of a dialect, so that nothing it reads can be dropped."""
+    """The packages, variables and commands of a dialect, so that nothing it reads can be dropped."""
     for dialect in load_dialects().all:
-        for name in (*dialect.roots, *dialect.environment):
-            assert names_framework(name.encode(), RULES)
+        patterns = [glob for command in dialect.commands if not command.known_by for glob in command.programs.globs]
+        for name in (*dialect.roots, *dialect.environment, *(max(glob.split("*"), key=len) for glob in patterns)):
+            assert names_framework(name.encode()), name
+        for command in dialect.commands:
+            assert all(names_framework(word.encode()) for word in command.known_by), command
+
+
+def test_whatever_a_rule_is_about_by_itself_names_a_framework() -> None:
+    """The packages and variables that a rule asks for first, those of Python itself aside, and what tells that a file runs elsewhere."""
+    for condition in (rule.when[0] for rule in RULES if rule.when[0].subject in ("environment", "import")):
+        for name in condition.names:
+            assert names_framework(name.encode()) or name.split(".")[0] in sys.stdlib_module_names, name
+    for suite in platform_data("elsewhere")["suites"]:
+        assert not suite.get("says") or suite.get("path") or any(names_framework(word.encode()) for word in suite["words"]), suite
 
 
 def test_every_sample_that_has_findings_passes() -> None:
     """The shipped samples are never dropped."""
     for path in SAMPLES.iterdir():
-        assert names_framework(path.read_bytes(), RULES) or path.name.startswith(("clean", "."))
+        assert names_framework(path.read_bytes()) or path.name.startswith(("clean", "."))
 
 
 def test_frameworks_are_few() -> None:
     """The first question is asked of every byte of a repository."""
-    assert len(frameworks(RULES)) < 120
+    assert len(compiled_words()) < 130
 
 
 @pytest.mark.parametrize(("given", "found"), [('"cuda"', ["MPS501"]), ('"cpu"', [])])

@@ -54,8 +54,6 @@ BAD: list[tuple[str, Any, str]] = [
     ("sources", 5, "sources"),
     ("sources", [5], "sources"),
     ("fix", [5], "fix"),
-    ("fix", {"safety": "safe", "compute": "nothing"}, "compute"),
-    ("fix", {"safety": "safe", "compute": "retained_graph"}, "compute"),
     ("fix", {"safety": "safe", "rewrite": "_questions"}, "rewrite"),
     ("fix", {"safety": ["safe"]}, "safety"),
     ("fix", {"safety": "safe", "set": 5}, "set"),
