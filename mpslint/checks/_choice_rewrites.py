@@ -5,14 +5,13 @@ from __future__ import annotations
 import ast
 import re
 
-from mpslint.core.finding import Edit, Span
+from mpslint.core.finding import Edit
 from mpslint.core.knowledge import platform_data
 from mpslint.program.walk import walk
 from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.short import as_on
 from mpslint.settings.spelling import WrittenSetting
-from mpslint.source.document import Document
 
 IS_OF_SEVERAL = re.compile(r"rank|world|dist|ddp|nccl|parallel")
 """A name that speaks of several processes, which a Mac's GPU does not serve."""
@@ -62,9 +61,7 @@ def rewrite(match: Match, evidence: Evidence) -> WrittenSetting | None:
         return WrittenSetting((Edit(span, new),), f"... else {new}")
     if mps is None or not (_asks_plainly(match.node.test, evidence) or asks_in_vain(match.node.test)):
         return None
-    if cpu in match.node.body:
-        return _in_place(cpu, evidence)
-    return _elif(match.node, mps, evidence)
+    return _in_place(cpu, evidence)
 
 
 def _same_question(test: ast.expr, evidence: Evidence) -> str | None:
@@ -126,34 +123,3 @@ def _as_mps(node: ast.AST, evidence: Evidence) -> str | None:
     inner = evidence.span_of(constants[0])
     old = text[inner.start - span.start : inner.end - span.start]
     return text[: inner.start - span.start] + old[0] + "mps" + old[-1] + text[inner.end - span.start :] if old[:1] in "\"'" else None
-
-
-def _elif(node: ast.If, assignment: str, evidence: Evidence) -> WrittenSetting | None:
-    """Return the edit that adds an `elif` for the Mac's GPU after the block for CUDA."""
-    document = evidence.document
-    if isinstance(node.test, ast.UnaryOp) or "\n" in assignment or any(isinstance(statement, ast.If) for statement in node.orelse):
-        return None
-    last = node.body[-1].end_lineno or node.body[-1].lineno
-    first = document.line_text(node.lineno)
-    indent = first[: len(first) - len(first.lstrip())]
-    inner = document.line_text(node.body[0].lineno)
-    step = inner[: len(inner) - len(inner.lstrip())]
-    if node.body[0].lineno == node.lineno or not first.lstrip().startswith("if"):
-        return None
-    newline = document.newline_at(evidence.span_of(node).start)
-    last = _last_comment(last, len(indent), document)
-    end = document.line_starts[last - 1] + len(document.line_text(last))
-    text = f"{newline}{indent}elif {_question()}:{newline}{step}{assignment}"
-    return WrittenSetting((Edit(Span(end, end), text),), f"elif {_question()}: {assignment}")
-
-
-def _last_comment(last: int, indent: int, document: Document) -> int:
-    """Return the line in which a block ends whose last statement ends in a line: the comments below that are indented are its own."""
-    for number in range(last + 1, len(document.line_starts) + 1):
-        line = document.line_text(number)
-        inner = line.lstrip()
-        if inner.startswith("#") and len(line) - len(inner) > indent:
-            last = number
-        elif inner:
-            break
-    return last
