@@ -13,7 +13,7 @@ from mpslint.program.platform import load_platform
 from mpslint.program.walk import bound_by, first_line
 from mpslint.rule.judge import Match, Peers
 from mpslint.settings.evidence import Evidence
-from mpslint.settings.importing import import_edits, is_read_once, last_variable
+from mpslint.settings.importing import import_edits, is_read_once
 from mpslint.source.document import Kind
 
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
@@ -141,57 +141,35 @@ def _new_name(evidence: Evidence) -> str | None:
 
 
 def _definition(line: str, places: Sequence[Match], evidence: Evidence) -> tuple[Edit, ...] | None:
-    """Return the edits that define a constant after the imports that come before some places, and that import torch."""
+    """Return the edits that define a constant before the first statement of the module that needs it, and that import torch."""
     first = min((match for match in places if match.node is not None), key=lambda match: match.span, default=None)
-    if first is None or first.node is None:
+    statement = _outermost(first.node, evidence) if first is not None and first.node is not None else None
+    start = _line_start(statement, evidence) if statement is not None else None
+    if statement is None or start is None or _is_set_by_function(start, evidence):
         return None
-    newline = evidence.document.newline_at(first.span.start)
-    above = evidence.parsed.body[: evidence.parsed.body.index(_outermost(first.node, evidence))]  # type: ignore[arg-type]
-    imports = [s for s in above if isinstance(s, (ast.Import, ast.ImportFrom)) and getattr(s, "module", "") != "__future__"]
-    if not imports:
-        start = _line_start(_outermost(first.node, evidence), evidence)
-        return None if start is None else (Edit(Span(start, start), f"import torch{newline}{newline}{line}{newline}{newline}"),)
-    last = _block_end(above, next((s for s in imports if _imports_torch(s)), imports[0]), evidence)
-    written = last_variable(evidence, above[above.index(last) :], "torch")
-    last = written or last
-    if _is_set_later(evidence.span_of(last).end, first, evidence):
-        return None
-    span = evidence.span_of(last)
-    if _line_start(last, evidence) != span.start:
-        return None
-    document = evidence.document
-    number = document.line_at(span.end)
-    cell = document.cell_at(span.start)
-    end = document.line_starts[number - 1] + len(document.line_text(number))
-    is_last = end >= (cell.span.end if cell is not None else len(document.text))
-    gap = newline if is_last or not document.line_text(number + 1).strip() else ""
-    added = import_edits(evidence, "torch", Span(end, end))
-    if added and written is not None:  # the import, too, comes after the variable
-        return (Edit(Span(end, end), f"{newline}{gap}import torch{newline}{newline}{line}"),)
-    return (Edit(Span(end, end), f"{newline}{gap}{line}"), *added)
+    document, newline = evidence.document, evidence.document.newline_at(start)
+    number, cell = document.line_at(start), document.cell_at(start)
+    while (
+        number > 1
+        and document.line_text(number - 1).startswith("#")
+        and (cell is None or document.line_starts[number - 2] >= cell.span.start)
+    ):
+        number -= 1  # what is said of the statement stays with it
+    start = document.line_starts[number - 1]
+    is_first = number == 1 or (cell is not None and start == cell.span.start)
+    before = "" if is_first or not document.line_text(number - 1).strip() else newline
+    after = newline * (3 if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) else 2)
+    added = import_edits(evidence, "torch", Span(start, start))
+    if added and added[0].span.start >= start:  # in front of the same statement
+        return (Edit(Span(start, start), f"{before}import torch{newline}{newline}{line}{after}"),)
+    return (Edit(Span(start, start), f"{before}{line}{after}"), *added)
 
 
-def _is_set_later(place: int, first: Match, evidence: Evidence) -> bool:
-    """Return whether a variable that torch would have read at a place is set below it: by a function, or right before the first match."""
+def _is_set_by_function(place: int, evidence: Evidence) -> bool:
+    """Return whether a function sets a variable that torch reads only once: it may be called before torch is asked."""
     part = evidence.document.part_at(place).span
-    later = (write for write in evidence.facts.environment if place < write.start < part.end and is_read_once(write, "torch"))
-    return any(write.start < first.span.start or (write.context is not None and write.context.functions) for write in later)
-
-
-def _imports_torch(statement: ast.stmt) -> bool:
-    return isinstance(statement, ast.Import) and any(alias.name.split(".")[0] == "torch" for alias in statement.names)
-
-
-def _block_end(body: Sequence[ast.stmt], start: ast.stmt, evidence: Evidence) -> ast.stmt:
-    """Return the last of the imports that follow one another from a first, in its cell."""
-    last = start
-    for statement in body[body.index(start) :]:
-        if not isinstance(statement, (ast.Import, ast.ImportFrom)):
-            break
-        if evidence.document.cell_at(evidence.span_of(statement).start) != evidence.document.cell_at(evidence.span_of(start).start):
-            break
-        last = statement
-    return last
+    writes = (write for write in evidence.facts.environment if part.start <= write.start < part.end and is_read_once(write, "torch"))
+    return any(write.context is not None and write.context.functions for write in writes)
 
 
 def _outermost(node: ast.AST, evidence: Evidence) -> ast.AST:
