@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from mpslint.core.knowledge import platform_data
-from mpslint.facts.values import Argument, Call, Instance, Items, Known, Value, alternatives_of
+from mpslint.facts.values import Argument, Call, Instance, alternatives_of
 from mpslint.rule.comparisons import compare_all
+from mpslint.tensors.shapes import shape_of
 from mpslint.tensors.traits import dtype_of, is_tensor, joined_dtype, layout_of
 
 Asked = Mapping[str, Mapping[Any, tuple[tuple[str, Any], ...]]]
@@ -39,18 +39,8 @@ def _found(argument: Argument, what: Any) -> Iterator[Any]:
     elif what == "dtype":
         yield dtype_of(joined_dtype(argument.value))
     else:
-        sizes = [_dimensions(value) for value in values]
+        sizes = [shape.lengths if (shape := shape_of(value)) is not None else () for value in values]
         if all(sizes) and what == "rank":
             yield from map(len, sizes)
         elif what != "rank" and all(-len(one) <= what < len(one) for one in sizes):
             yield from (one[what] for one in sizes)
-
-
-def _dimensions(tensor: Value) -> list[Any]:
-    """Return the dimensions of a tensor as the call that made it says, None for those that aren't known; nothing where it doesn't."""
-    made = tensor.call if isinstance(tensor, Instance) else None
-    if made is None or made.name not in platform_data("operator_calls")["shaped"] or not made.arguments:
-        return []
-    first = made.arguments[0].value
-    given = first.values() if isinstance(first, Items) and not first.open else [argument.value for argument in made.arguments]
-    return [one.value if isinstance(one, Known) else None for one in given]

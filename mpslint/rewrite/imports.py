@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
-from mpslint.core.finding import Edit, Span
+from mpslint.core.finding import Edit
 from mpslint.core.grouped import grouped
+from mpslint.facts.values import Symbol, alternatives_of
 from mpslint.program.names import unbound
-from mpslint.program.walk import bound_by
 from mpslint.settings.evidence import Evidence, once
 from mpslint.settings.importing import bound_names, import_edits
 from mpslint.settings.spelling import WrittenSetting
@@ -17,8 +17,6 @@ from mpslint.source.document import Kind
 
 MODULES = ("sys", "torch")
 """The modules that fixes ask about the machine."""
-_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
-"""What binds its own name in the scope around it."""
 
 
 def with_bound_names(written: WrittenSetting, evidence: Evidence) -> WrittenSetting | None:
@@ -39,7 +37,7 @@ def with_bound_names(written: WrittenSetting, evidence: Evidence) -> WrittenSett
             bound = frozenset.intersection(*(bound_names(own, edit.span, _own_names(own, module)) for edit in used))
             names = [name for name in _own_names(own, module) if name in bound]
             name = names[0] if names else module
-            if any(_means_something_else(name, edit.span, own, module) for edit in used):
+            if _means_something_else(own, name, module):
                 return None
             has_import = any(re.search(rf"\bimport {module}\b(?!\.)", edit.text) for edit in inner)
             if name != module:
@@ -51,53 +49,11 @@ def with_bound_names(written: WrittenSetting, evidence: Evidence) -> WrittenSett
     return WrittenSetting(tuple(edits), shown, written.added, written.reason)
 
 
-def _means_something_else(name: str, place: Span, evidence: Evidence, module: str) -> bool:
-    """Return whether a scope around a place binds a name to something that is not the module, or to the module only after the place."""
-    imported: list[tuple[ast.AST, bool]] = []
-    for where, scope, is_module in _bindings(evidence, name, module):
-        file = evidence.document.part_at
-        inside = place in evidence.span_of(scope) if scope is not None else file(where.start).span == file(place.start).span
-        if inside and not is_module:
-            return True
-        if inside and isinstance(scope, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            imported.append((scope, where.start < place.start))
-    early = {id(scope) for scope, is_before in imported if is_before}
-    return any(id(scope) not in early for scope, _ in imported)
-
-
 @once
-def _bindings(evidence: Evidence, name: str, module: str) -> Sequence[tuple[Span, ast.AST | None, bool]]:
-    """Return where a name is bound, in which scope, and whether to the module: found once for all findings.
-
-    The module's own imports at the top level are left out, of which a notebook may have one in each cell: they mean nothing else.
-    """
-    found: list[tuple[Span, ast.AST | None, bool]] = []
-    for node, is_module in _found_bindings(name, evidence, module):
-        scope = evidence.above(node, _SCOPES)
-        if scope is not None or not is_module:
-            found.append((evidence.span_of(node), scope, is_module))
-    return found
-
-
-def _found_bindings(name: str, evidence: Evidence, module: str) -> Iterator[tuple[ast.AST, bool]]:
-    nodes = list(evidence.naming(name))
-    imports = [node for node in nodes if isinstance(node, (ast.Import, ast.ImportFrom))]
-    is_imported = any(_binds(node, alias, module) for node in imports for alias in node.names)
-    for node in nodes:
-        if isinstance(node, (ast.Import, ast.ImportFrom)):
-            for alias in node.names:
-                if (alias.asname or alias.name.partition(".")[0]) == name:
-                    yield node, _binds(node, alias, module)
-        elif name in bound_by(node) and not (isinstance(node, ast.Name) and is_imported and _stands_in_for_import(node, evidence)):
-            yield node, False
-
-
-def _stands_in_for_import(node: ast.AST, evidence: Evidence) -> bool:
-    """Return whether a name gets a value where the import failed, or None until it is imported."""
-    above = evidence.parents.get(node)
-    if isinstance(above, (ast.Assign, ast.AnnAssign)) and isinstance(above.value, ast.Constant) and above.value.value is None:
-        return True
-    return isinstance(evidence.above(node, (ast.ExceptHandler, *_SCOPES)), ast.ExceptHandler)
+def _means_something_else(evidence: Evidence, name: str, module: str) -> bool:
+    """Return whether a program gives a name something that is not the module, anywhere but in the place of an import that failed."""
+    meant = (frame.slots[name] for frame in (evidence.whole or evidence).facts.frames if name in frame.slots)
+    return any(all(not isinstance(one, Symbol) or one.name != module for one in alternatives_of(value)) for value in meant)
 
 
 @once

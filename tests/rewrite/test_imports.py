@@ -63,6 +63,7 @@ RUN = """def main():
         "import torch\n" + RUN + "    for torch in range(3):\n        pass\n",
         "import torch\n" + RUN + "    with open('x') as torch:\n        pass\n",
         "import torch\n" + RUN + "    if (torch := 1):\n        pass\n",
+        "import torch\n" + RUN + "def other(torch):\n    import torch\n",
     ],
 )
 def test_no_fix_is_made_where_the_name_means_something_else(code: str) -> None:
@@ -79,7 +80,6 @@ def test_no_fix_is_made_where_the_name_means_something_else(code: str) -> None:
         "torch = None\nimport torch\n" + RUN,
         "import torch\n" + RUN.replace("    args", "    import torch\n    args"),
         "import torch\n" + RUN + "def other():\n    torch = 1\n",
-        "import torch\n" + RUN + "def other(torch):\n    import torch\n",
         "import torch\n" + RUN + "x = dict(torch='2.1')\nx.torch = 1\n",
     ],
 )
