@@ -16,6 +16,8 @@ from mpslint.settings.spelling import WrittenSetting
 IS_OF_SEVERAL = re.compile(r"rank|world|dist|ddp|nccl|parallel")
 """A name that speaks of several processes, which a Mac's GPU does not serve."""
 
+PLAIN_PLACES = (ast.keyword, ast.Call, ast.Assign, ast.AnnAssign, ast.Return, ast.Dict, ast.List, ast.Tuple, ast.arguments, ast.NamedExpr)
+"""Where a conditional expression may stand without parentheses."""
 PLACING = (ast.Assign, ast.AnnAssign, ast.Return)
 """What gives a device its name."""
 
@@ -33,35 +35,35 @@ def asks_in_vain(test: ast.expr) -> bool:
 
 
 def rewrite(match: Match, evidence: Evidence) -> WrittenSetting | None:
-    """Return the edit that takes the Mac's GPU before it takes the CPU."""
+    """Return the edit that takes the Mac's GPU, where there is one, in the place of the CPU."""
     if isinstance(match.node, ast.UnaryOp):
         new = f"({evidence.text_of(match.node.operand)} or {_question()})"
         return WrittenSetting((Edit(evidence.span_of(match.node.operand), new),), f"not {new}")
     cpu = match.values["cpu"]
-    if isinstance(match.node, (ast.BoolOp, ast.Subscript)) and (device := _as_mps(cpu, evidence)) is not None:
-        span, old = evidence.span_of(cpu), evidence.text_of(cpu)
-        new = f"{_question()} and {device} or {old}" if isinstance(match.node, ast.BoolOp) else f"{device} if {_question()} else {old}"
-        return WrittenSetting((Edit(span, new),), new)
-    if not isinstance(match.node, (ast.If, ast.IfExp)) or (isinstance(match.node, ast.If) and not isinstance(cpu, PLACING)):
-        return None
-    if match.values["named"]:
+    names, question = constants_of(cpu, "cpu"), _asked_instead(match.node, cpu, evidence)
+    old = evidence.text_of(names[0]) if len(names) == 1 else ""
+    if question is None or old[:1] not in ("'", '"') or (isinstance(match.node, (ast.If, ast.IfExp)) and match.values["named"]):
         return None  # whoever names the CPU means it on a Mac, too
-    span = evidence.span_of(cpu)
-    mps = _as_mps(cpu, evidence)
-    if isinstance(match.node, ast.IfExp):
-        question = _same_question(match.node.test, evidence)
-        if mps is not None and cpu is match.node.body and isinstance(match.node.test, ast.UnaryOp) and is_question(match.node.test.operand):
-            new = f"({mps} if {_question()} else {evidence.document.text[span.start : span.end]})"
-            return WrittenSetting((Edit(span, new),), new)
-        if mps is None or question is None or cpu is not match.node.orelse:
-            return None
-        new = f"{mps} if {question} else {evidence.document.text[span.start : span.end]}"
-        if question == _question() and (short := as_on(evidence.target, new)) != new:
-            return WrittenSetting((Edit(evidence.span_of(match.node), short),), short)
-        return WrittenSetting((Edit(span, new),), f"... else {new}")
-    if mps is None or not (_asks_plainly(match.node.test, evidence) or asks_in_vain(match.node.test)):
-        return None
-    return _in_place(cpu, evidence)
+    mps = f"{old[0]}mps{old[-1]}"
+    new = f"{mps} if {question} else {old}"
+    if isinstance(match.node, ast.IfExp) and as_on(evidence.target, new) == mps:
+        short = evidence.text_of(cpu).replace(old, mps)
+        return WrittenSetting((Edit(evidence.span_of(match.node), short),), short)
+    parent = evidence.parents.get(names[0])
+    is_last = isinstance(parent, ast.IfExp) and parent.orelse is names[0]
+    new = new if is_last or isinstance(parent, PLAIN_PLACES) else f"({new})"
+    return WrittenSetting((Edit(evidence.span_of(names[0]), new),), f"... else {new}" if is_last else new)
+
+
+def _asked_instead(node: ast.AST | None, cpu: ast.AST, evidence: Evidence) -> str | None:
+    """Return what asks for the Mac's GPU where a choice came to the CPU; None where the choice is of something else, too."""
+    if isinstance(node, ast.If):
+        is_asked = _asks_plainly(node.test, evidence) or asks_in_vain(node.test)
+        return _question() if isinstance(cpu, PLACING) and is_asked else None
+    if isinstance(node, ast.IfExp) and cpu is node.orelse:
+        return _same_question(node.test, evidence)
+    is_negated = isinstance(node, ast.IfExp) and isinstance(node.test, ast.UnaryOp) and is_question(node.test.operand)
+    return _question() if is_negated or isinstance(node, (ast.BoolOp, ast.Subscript)) else None
 
 
 def _same_question(test: ast.expr, evidence: Evidence) -> str | None:
@@ -85,14 +87,6 @@ def _is_option(node: ast.expr) -> bool:
     return isinstance(node, (ast.Name, ast.Attribute)) and not IS_OF_SEVERAL.search(ast.unparse(node))
 
 
-def _in_place(assignment: ast.stmt, evidence: Evidence) -> WrittenSetting | None:
-    """Return the edit that assigns the Mac's GPU, where there is one, in place of the CPU."""
-    cpu = constants_of(assignment, "cpu")[0]
-    old = evidence.text_of(cpu)
-    new = f"{old[0]}mps{old[-1]} if {_question()} else {old}"
-    return WrittenSetting((Edit(evidence.span_of(cpu), new),), new)
-
-
 def constants_of(node: ast.AST, device: str) -> list[ast.Constant]:
     """Return the constants in a node that are the name of a device."""
     return [n for n in walk(node) if isinstance(n, ast.Constant) and isinstance(n.value, str) and n.value.split(":")[0] == device]
@@ -112,14 +106,3 @@ def _asks_plainly(test: ast.expr, evidence: Evidence) -> bool:
     above = ((evidence.parents.get(node), node) for node in evidence.naming(test.id))
     given = [one.value for one, node in above if isinstance(one, ast.Assign) and node in one.targets]
     return bool(given) and all(isinstance(value, ast.Call) for value in given)
-
-
-def _as_mps(node: ast.AST, evidence: Evidence) -> str | None:
-    """Return the text of an expression or statement with "mps" for its "cpu"."""
-    span, text = evidence.span_of(node), evidence.text_of(node)
-    constants = constants_of(node, "cpu")
-    if len(constants) != 1:
-        return None
-    inner = evidence.span_of(constants[0])
-    old = text[inner.start - span.start : inner.end - span.start]
-    return text[: inner.start - span.start] + old[0] + "mps" + old[-1] + text[inner.end - span.start :] if old[:1] in "\"'" else None

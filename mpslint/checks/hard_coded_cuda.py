@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from mpslint.checks._choice_rewrites import PLAIN_PLACES
 from mpslint.checks._device_name import device_name
 from mpslint.core.finding import Edit, Related, Span
 from mpslint.core.knowledge import platform_data
@@ -48,9 +49,6 @@ IS_ONE_OF_MANY = re.compile(r"\b(get_rank|get_world_size|local_rank|current_devi
 """A function that nothing in the file calls, and that speaks of these, is for one process of several, each with a GPU of its own."""
 NAMED = "device"
 """The role of `torch.device(...)`: naming a device raises nothing, putting something there does, be it in another file."""
-PLAIN_PLACES = (ast.keyword, ast.Call, ast.Assign, ast.AnnAssign, ast.Return, ast.Dict, ast.List, ast.Tuple, ast.arguments, ast.NamedExpr)
-"""Where a conditional expression may stand without parentheses."""
-
 KEPT = "non_blocking"
 """The argument of `.cuda()` that `.to()` takes too."""
 

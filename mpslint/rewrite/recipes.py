@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import bisect
 import itertools
 import re
 from collections.abc import Mapping, Sequence
@@ -13,6 +12,7 @@ from mpslint.core.finding import Edit, Fix, Safety, Span
 from mpslint.core.knowledge import platform_data
 from mpslint.facts.values import Call, Known
 from mpslint.program.comments import comments_in
+from mpslint.program.walk import walk
 from mpslint.rewrite.imports import with_bound_names
 from mpslint.rewrite.lines import line_removal
 from mpslint.rewrite.order import asked_too_early
@@ -215,7 +215,7 @@ def _statement_parts(recipe: FixRecipe, match: Match, evidence: Evidence) -> lis
         calls = match.plan.calls.get(role, ()) if match.plan is not None else ()
         own = (one for one in calls if match.setting is not None and one is match.setting.call)
         call = next(own, next(iter(calls), None))
-        found = _statement_at(evidence.parsed.body, evidence.span_of(call.node), evidence) if call is not None else None
+        found = _statement_at(evidence.span_of(call.node), evidence) if call is not None else None
         if call is None or found is None:
             return None
         code = _with_arguments(template, call, evidence)
@@ -259,7 +259,7 @@ def _statement_removal(match: Match, evidence: Evidence) -> Edit | None:
     """Return the edit that removes the statement a match is in: its line, or `pass` where a block would be left empty."""
     if evidence.document.kind not in (Kind.PYTHON, Kind.NOTEBOOK):
         return line_removal(evidence.document, match.span)
-    found = _statement_at(evidence.parsed.body, match.span, evidence)
+    found = _statement_at(match.span, evidence)
     if found is None:
         return None
     statement, siblings = found
@@ -273,22 +273,14 @@ def _statement_removal(match: Match, evidence: Evidence) -> Edit | None:
     return Edit(lines, "") if is_alone else None
 
 
-def _statement_at(body: Sequence[ast.stmt], span: Span, evidence: Evidence) -> tuple[ast.stmt, Sequence[ast.stmt]] | None:
+def _statement_at(span: Span, evidence: Evidence) -> tuple[ast.stmt, Sequence[ast.stmt]] | None:
     """Return the innermost statement that holds a span, and the block it is in."""
     line = evidence.document.line_at(span.start)
-    index = bisect.bisect_right(body, line, key=lambda statement: statement.lineno)
-    while index and (body[index - 1].end_lineno or line) >= line:
-        index -= 1
-        statement = body[index]
-        if span not in evidence.span_of(statement):
-            continue
-        for field in ("body", "orelse", "finalbody", "handlers", "cases"):
-            inner = getattr(statement, field, None) or ()
-            for block in [part.body for part in inner] if field in ("handlers", "cases") else [inner]:
-                if (found := _statement_at(block, span, evidence)) is not None:
-                    return found
-        return statement, body
-    return None
+    near = (one for one in walk(*evidence.parsed.body) if isinstance(one, ast.stmt) and one.lineno <= line <= (one.end_lineno or line))
+    holding = [one for one in near if span in evidence.span_of(one)]
+    above = evidence.parents.get(holding[-1]) if holding else None
+    blocks = [evidence.parsed.body] if above is None else [block for block in vars(above).values() if isinstance(block, list)]
+    return next(((holding[-1], block) for block in blocks if holding and holding[-1] in block), None)
 
 
 def _overlap(edits: Sequence[Edit]) -> bool:

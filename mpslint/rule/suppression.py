@@ -204,16 +204,11 @@ def _first_line_of_command(document: Document, line: int) -> int:
 def _ends_of_statements(body: Sequence[ast.stmt]) -> dict[int, int]:
     """Return, for each line that a statement begins on, the last line of that statement, or of the head of its block."""
     ends: dict[int, int] = {}
-    waiting: list[ast.AST] = list(reversed(body))
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, ast.stmt):
-            inner = getattr(node, "body", None)
-            end = (inner[0].lineno - 1 if inner else None) or node.end_lineno
-            for line in (node.lineno, *(decorator.lineno for decorator in getattr(node, "decorator_list", ())[:1])):
-                ends.setdefault(line, end or line)
-        parts = [part for name in ("body", "orelse", "finalbody", "handlers", "cases") for part in getattr(node, name, None) or ()]
-        waiting += reversed(parts)
+    for node in (one for one in walk(*body) if isinstance(one, ast.stmt)):
+        inner = getattr(node, "body", None)
+        end = (inner[0].lineno - 1 if inner else None) or node.end_lineno
+        for line in (node.lineno, *(decorator.lineno for decorator in getattr(node, "decorator_list", ())[:1])):
+            ends.setdefault(line, end or line)
     return ends
 
 
