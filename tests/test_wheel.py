@@ -14,6 +14,7 @@ import pytest
 
 from mpslint.core.knowledge import compiled
 from mpslint.rule.frameworks import compiled_words
+from mpslint.rule.loading import load_rules
 
 ROOT = Path(__file__).parents[1]
 

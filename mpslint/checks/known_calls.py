@@ -113,8 +113,7 @@ def _is_meant(entry: KnownCall, call: Call, evidence: Evidence) -> bool:
     given = [value for use in uses or [call] if entry.unless_made_by and use.arguments for value in alternatives_of(use.arguments[0].value)]
     if given and all(isinstance(value, Instance) and value.name in entry.unless_made_by for value in given):
         return False
-    moves = (one for move in ("to", "cuda") for one in evidence.calls_of_method.get(move, ()))
-    return not entry.unless_moved or all(one.receiver is not call.result for one in moves)
+    return not entry.unless_moved or evidence.facts.methods_called().get(id(call.result), set()).isdisjoint(("to", "cuda"))
 
 
 def _as_methods(entry: KnownCall, evidence: Evidence) -> Iterator[Match]:

@@ -9,14 +9,13 @@ import ast
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from mpslint.core.finding import Edit, Span
+from mpslint.core.finding import Span
 from mpslint.core.knowledge import platform_data
 from mpslint.core.versions import VersionRange
 from mpslint.facts.values import Instance
 from mpslint.program.walk import called_name
 from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
-from mpslint.settings.spelling import WrittenSetting
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
@@ -49,9 +48,3 @@ def _is_of(owner: Instance, known: list[str]) -> bool:
     """Return whether an object is of some classes, and of no others outside the program."""
     names = owner.cls.outside_bases() if owner.cls is not None else (owner.name,)
     return bool(names) and set(names) <= set(known)
-
-
-def rewrite(match: Match, evidence: Evidence) -> WrittenSetting | None:
-    """Return the edit that reads the attribute which took the place of this one."""
-    new = match.values["becomes"]
-    return WrittenSetting((Edit(match.span, new),), f".{new}") if new else None

@@ -33,17 +33,9 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
         outer = next((within[one] for one in call.context.functions if one in within), None)
         is_meant = "methods" in options or called_name(call.node).endswith("tokenizer")
         if outer is not None and is_meant and _is_asked(call, options):
-            written = ast.unparse(call.node.func)
-            yield Match(
-                evidence.span_of(call.node),
-                {"written": written},
-                None,
-                call,
-                evidence.plan_with.get(id(outer), next(iter(evidence.plans), None)),
-                outer.context,
-                (),
-                call.node,
-            )
+            plan = evidence.plan_with.get(id(outer), next(iter(evidence.plans), None))
+            values = {"written": ast.unparse(call.node.func)}
+            yield Match(evidence.span_of(call.node), values, None, call, plan, outer.context, (), call.node)
 
 
 def _mapped(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[tuple[FunctionNode, Call]]:

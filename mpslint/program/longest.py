@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from mpslint.facts.values import TRAIT, UNKNOWN, Function, Instance, Items, Known, Unknown, Value
 from mpslint.program.machine import Walker
@@ -44,7 +44,8 @@ def of_call(m: Walker, node: ast.Call, receiver: Value | None, given: list[Value
     if name in MAKERS:
         return fill(m, given, value)
     if name in KEEP or name in SIZES:
-        return next(filter(None, map(length_of if name in KEEP else _of_part, given)), value)
+        found: Iterator[Value | None] = map(length_of, given) if name in KEEP else map(_of_part, given)
+        return next((one for one in found if one is not None), value)
     is_first = any(one.arg in ("reverse", "descending") and getattr(one.value, "value", None) is True for one in node.keywords)
     return _found(m, node, name, given, value) if name in MAXIMA or is_first else value
 

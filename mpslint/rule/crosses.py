@@ -150,7 +150,7 @@ def _meets(one: Carried, evidence: Evidence) -> Iterator[tuple[str, Said]]:
         move = _moves(evidence).get(id(function.node))
         if move is not None:
             yield "move", ({"place": ast.unparse(move.node)}, ())
-        read = read_of(function, _main_names(evidence)) if document.kind is Kind.PYTHON and one.is_only else None
+        read = read_of(function, only_in_main(evidence)) if document.kind is Kind.PYTHON and one.is_only else None
         if read is not None:
             related = Related(evidence.span_of(read), f"{function.name}() reads it here")
             yield "name", ({"name": read.id, "function": function.name}, (related,))
@@ -174,11 +174,6 @@ def _moves(evidence: Evidence) -> dict[int, Call]:
     """Return what puts something on the Mac's GPU in each function, by the id of that."""
     placed = [one.call for one in evidence.file_plans.matched if one.devices == {load_kinds().gpu}]
     return {id(function): call for call in reversed(placed) for function in call.context.functions}
-
-
-@once
-def _main_names(evidence: Evidence) -> set[str]:
-    return only_in_main(evidence.facts.body)
 
 
 def _held_by_maker(loader: Call, taken: Sequence[Carried], asked: Sequence[Asked], evidence: Evidence) -> Iterator[tuple[str, Said]]:

@@ -61,9 +61,6 @@ class Match:
     """As a Finding has it."""
 
 
-CheckFunction = Callable[[Evidence, Mapping[str, Any]], Iterator[Match]]
-
-
 def judge(rule: Rule, evidence: Evidence) -> Iterator[Match]:
     """Yield the places where a rule's conditions hold, each place once."""
     found = _judged(rule, evidence)
@@ -279,13 +276,7 @@ def _imports(condition: Condition, evidence: Evidence) -> Iterator[Match]:
 
 def _checks(condition: Condition, evidence: Evidence) -> Iterator[Match]:
     for name in condition.names:
-        yield from check_function(name)(evidence, condition.options)
-
-
-def check_function(name: str) -> CheckFunction:
-    """Return the function `find` of a check."""
-    found: CheckFunction = check_module(name).find
-    return found
+        yield from check_module(name).find(evidence, condition.options)
 
 
 def _events(condition: Condition, evidence: Evidence) -> Iterator[Match]:

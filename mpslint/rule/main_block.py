@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator
 
 from mpslint.facts.values import Frame, Function
 from mpslint.program.flow import asks_for_main
 from mpslint.program.loops import SCOPES
 from mpslint.program.walk import at_once, bound_by, children, walk
+from mpslint.settings.evidence import Evidence, once
 
 PERHAPS = (ast.If, ast.IfExp, ast.Try, ast.BoolOp, *SCOPES)
 """What may leave the code in it out."""
@@ -16,8 +17,7 @@ PERHAPS = (ast.If, ast.IfExp, ast.Try, ast.BoolOp, *SCOPES)
 
 def read_of(function: Function, names: Collection[str]) -> ast.Name | None:
     """Return where a function of the file that is started, which workers read anew under another name, reads one of some names."""
-    outermost = [function.frame, *_above(function.frame)][-1]
-    is_in_script = (outermost.parent or outermost).home is None
+    is_in_script = function.frame.outermost.home is None
     return next((node for node in _read_in(function) if node.id in names), None) if is_in_script else None
 
 
@@ -44,9 +44,10 @@ def _above(frame: Frame) -> Iterator[Frame]:
         frame = frame.parent
 
 
-def only_in_main(body: Iterable[ast.stmt]) -> set[str]:
+@once
+def only_in_main(evidence: Evidence) -> set[str]:
     """Return the names of a module to which only its main block, or a function by `global`, gives a value; none where that is not known."""
-    statements = list(body)
+    statements = evidence.facts.body
     if not any(asks_for_main(statement) for statement in statements):
         return set()
     inside = {name for statement in statements if asks_for_main(statement) for node in at_once(statement) for name in bound_by(node)}

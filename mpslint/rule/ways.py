@@ -55,12 +55,6 @@ def _alike(setting: Setting, evidence: Evidence) -> Iterator[tuple[Call, list[Se
 
 def _serves_as(call: Call, other: Call, evidence: Evidence) -> bool:
     """Return whether what two calls make is used alike: by a method that both have called; where none is seen, it may well be."""
-    first, second = _methods_of(call, evidence), _methods_of(other, evidence)
+    called = evidence.facts.methods_called()
+    first, second = (called.get(id(one.result), set()) - {""} for one in (call, other))
     return not first or not second or not first.isdisjoint(second)
-
-
-def _methods_of(call: Call, evidence: Evidence) -> set[str]:
-    """Return the methods that are called of what a call makes."""
-    if call.result is None:
-        return set()
-    return {name for name, calls in evidence.calls_of_method.items() if any(one.receiver is call.result for one in calls)}
