@@ -111,6 +111,6 @@ def _settings_by_rule() -> dict[str, frozenset[str]]:
     for rule in load_rules():
         names = {name for condition in rule.when if condition.subject in ("setting", "product", "ratio") for name in condition.names[:1]}
         for recipe in rule.fixes:
-            names |= set(recipe.set) | _COMPUTED.get(recipe.compute, frozenset())
+            names |= set(recipe.set) | _COMPUTED.get(recipe.rewrite, frozenset())
         found[rule.id] = frozenset(names)
     return found
