@@ -107,9 +107,9 @@ def _pads_to_longest(call: Call) -> bool:
     name, given = called_name(call.node), call.keywords
     if name in BY_HAND:
         return given.keys() >= set(BY_HAND[name])
-    if not name.endswith(PADS) or call.is_open or not is_none(given["pad_to_multiple_of"].value if "pad_to_multiple_of" in given else NONE):
+    multiple, length = (given[key].value if key in given else NONE for key in ("pad_to_multiple_of", "max_length"))
+    if not name.endswith(PADS) or call.is_open or not is_none(multiple):
         return False
-    length = given["max_length"].value if "max_length" in given else None
     if isinstance(length, Known) and isinstance(length.value, int) and length.value < SHORT:
         return False
     if "padding" not in given:

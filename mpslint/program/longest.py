@@ -58,14 +58,17 @@ def _found(m: Walker, node: ast.Call, name: str, given: list[Value], value: Valu
     if not is_measured or any(isinstance(argument, ast.Constant) for argument in node.args):
         return value
     length = Unknown("number", longest=node)
-    sample = Instance("", slots={SAMPLE: length})
-    made = given[0] if name == "sort" and isinstance(given[0], Items) else value
-    if isinstance(made, Items) and made.open and not made.slots and (made.each is None or isinstance(made.each, Unknown)):
-        m.store.change(made, {0: sample if by else length}, True, made.each)
-    for one in (value, value.slots.get(("item", 0))) if isinstance(value, Instance) else ():
-        if isinstance(one, Instance):
-            one.slots[FIRST if name in SORTS else LENGTH] = length
-    return (sample if by else length) if name in MAXIMA and isinstance(value, Unknown) else value
+    found = Instance("", slots={SAMPLE: length}) if by else length
+    part = value.slots.get(("item", 0)) if isinstance(value, Instance) else None
+    for one in (value, part, *(given[-1:] if name == "sort" else ())):
+        if isinstance(one, Items) and one.open and not one.slots and (one.each is None or isinstance(one.each, Unknown)):
+            m.store.change(one, {0: found}, True, one.each)
+        elif isinstance(one, Instance):
+            m.store.write(one.slots, FIRST if name in SORTS else LENGTH, found if name in SORTS else length)
+    at = getattr(node.func, "value", None)
+    if by and name == "sort" and isinstance(given[-1], Unknown) and isinstance(at, ast.Name) and (frame := m.frame_with(at.id)) is not None:
+        m.store.write(frame.slots, at.id, Items("list", {0: found}, node, True))  # only a list is sorted so
+    return found if name in MAXIMA and isinstance(value, Unknown) else value
 
 
 def _of_part(value: Value) -> Value | None:

@@ -26,9 +26,7 @@ def asked_too_early(edits: Sequence[Edit], match: Match, evidence: Evidence) -> 
     within = evidence.span_of(match.call.node) if match.call is not None else None
     asking = [edit.span for edit in edits if asks in edit.text and (within is None or edit.span not in within)]
     places = [span for span in asking if asks not in evidence.document.text[span.start : span.end]]
-    if "driver" not in evidence.memo:
-        evidence.memo["driver"] = [one for one in evidence.facts.environment if one.name.startswith(DRIVER) and is_read_once(one, "torch")]
-    writes: list[EnvironmentWrite] = evidence.memo["driver"]
+    writes = (one for one in evidence.facts.environment if places and one.name.startswith(DRIVER) and is_read_once(one, "torch"))
     return next((write for write in writes for place in places if _is_before(place, write, match, evidence)), None)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import bisect
 import itertools
 import re
 from collections.abc import Mapping, Sequence
@@ -19,7 +20,7 @@ from mpslint.rewrite.order import asked_too_early
 from mpslint.rule.check import check_module
 from mpslint.rule.judge import Match, conditions_hold
 from mpslint.rule.rule import FixRecipe, Rule
-from mpslint.settings.evidence import Evidence
+from mpslint.settings.evidence import Evidence, once
 from mpslint.settings.short import as_on
 from mpslint.settings.spell import add_argument, alternative, edits_of, remove_argument, write_setting
 from mpslint.settings.spell_config import remove_entry, write_entry
@@ -275,12 +276,18 @@ def _statement_removal(match: Match, evidence: Evidence) -> Edit | None:
 
 def _statement_at(span: Span, evidence: Evidence) -> tuple[ast.stmt, Sequence[ast.stmt]] | None:
     """Return the innermost statement that holds a span, and the block it is in."""
-    line = evidence.document.line_at(span.start)
-    near = (one for one in walk(*evidence.parsed.body) if isinstance(one, ast.stmt) and one.lineno <= line <= (one.end_lineno or line))
-    holding = [one for one in near if span in evidence.span_of(one)]
-    above = evidence.parents.get(holding[-1]) if holding else None
+    ordered = _statements(evidence)
+    last = bisect.bisect_right(ordered, evidence.document.line_at(span.start), key=lambda one: one.lineno)
+    statement = next((one for one in map(ordered.__getitem__, range(last - 1, -1, -1)) if span in evidence.span_of(one)), None)
+    above = evidence.parents.get(statement) if statement is not None else None
     blocks = [evidence.parsed.body] if above is None else [block for block in vars(above).values() if isinstance(block, list)]
-    return next(((holding[-1], block) for block in blocks if holding and holding[-1] in block), None)
+    return next(((statement, block) for block in blocks if statement is not None and statement in block), None)
+
+
+@once
+def _statements(evidence: Evidence) -> Sequence[ast.stmt]:
+    """Return all statements of a program, in order."""
+    return sorted((one for one in walk(*evidence.parsed.body) if isinstance(one, ast.stmt)), key=lambda one: (one.lineno, one.col_offset))
 
 
 def _overlap(edits: Sequence[Edit]) -> bool:

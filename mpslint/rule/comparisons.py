@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import fnmatch
-import functools
 import re
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -13,6 +11,7 @@ from mpslint.program.reach import text_of
 from mpslint.rule.crosses import carried_by
 from mpslint.rule.rule import Condition
 from mpslint.settings.setting import Setting
+from mpslint.tensors.kinds import fits
 
 LONGEST_VALUE = 1_000
 """Characters of a value that a pattern looks at."""
@@ -61,19 +60,13 @@ def call_holds(call: Call, condition: Condition) -> bool:
     if condition.subject == "method":
         if call.method not in condition.names:
             return False
-    elif not any(fits_any(name, condition.names) for name in call.names):
+    elif not any(fits(name, condition.names) for name in call.names):
         return False
     is_repeated = bool(call.context.all_loops)
     if isinstance(condition.in_loop, bool) and is_repeated is not condition.in_loop:
         return False
     given: dict[str, Argument] = {**dict(zip(condition.positional, call.arguments, strict=False)), **call.keywords}
     return all(_argument_holds(given.get(name), comparisons, call.is_open) for name, comparisons in condition.arguments.items())
-
-
-@functools.lru_cache(maxsize=4096)
-def fits_any(name: str, globs: tuple[str, ...]) -> bool:
-    """Return whether a qualified name fits one of some patterns (`torch.nn.BatchNorm*`)."""
-    return any(fnmatch.fnmatchcase(name, glob) for glob in globs)
 
 
 def _argument_holds(argument: Argument | None, comparisons: tuple[tuple[str, Any], ...], is_open: bool) -> bool:
@@ -104,7 +97,7 @@ def _argument_holds(argument: Argument | None, comparisons: tuple[tuple[str, Any
 def _is_made_by(value: Value, names: tuple[str, ...]) -> bool:
     """Return whether a value is what a call of one of some names returns, whatever else it may be."""
     calls = (one.call for one in alternatives_of(value) if isinstance(one, Instance))
-    return any(fits_any(name, names) for call in calls if call is not None for name in call.names)
+    return any(fits(name, names) for call in calls if call is not None for name in call.names)
 
 
 def _contains(value: Value, made: Condition) -> bool:

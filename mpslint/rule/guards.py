@@ -170,5 +170,4 @@ def is_caught_beside(exceptions: Collection[str], handler: ast.ExceptHandler, ev
     while above is not None:
         tries |= {above} if isinstance(above, ast.Try) else set()
         above = evidence.parents.get(above)
-    caught = (one.names for one in evidence.facts.handlers if evidence.parents.get(one.node) in tries)
-    return any(not names.isdisjoint(exceptions) for names in map(frozenset, caught))
+    return any(not set(exceptions).isdisjoint(one.names) for one in evidence.facts.handlers if evidence.parents.get(one.node) in tries)

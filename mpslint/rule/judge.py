@@ -17,7 +17,7 @@ from mpslint.core.record import record
 from mpslint.core.versions import VersionRange
 from mpslint.facts.values import Call, Context, Instance, Known
 from mpslint.rule.check import check_module
-from mpslint.rule.comparisons import call_holds, combined, compare_all, fits_any, setting_holds
+from mpslint.rule.comparisons import call_holds, combined, compare_all, setting_holds
 from mpslint.rule.crosses import crossings
 from mpslint.rule.events import call_of, events_for
 from mpslint.rule.guards import is_caught_beside, is_certain, is_guarded, on_every_way
@@ -29,6 +29,7 @@ from mpslint.settings.evidence import Evidence, once
 from mpslint.settings.plan import TrainingPlan
 from mpslint.settings.setting import Setting
 from mpslint.source.files import is_beside
+from mpslint.tensors.kinds import fits
 from mpslint.tensors.state import graph_switch
 
 BACKWARD = ("backward", "manual_backward", "grad")
@@ -239,7 +240,7 @@ def spoken_of(condition: Condition, evidence: Evidence) -> Iterator[Call]:
     else:
         names = [name for name in condition.names if name in evidence.calls_of_name]
         if any("*" in name for name in condition.names):
-            names = [name for name in evidence.calls_of_name if fits_any(name, condition.names)]
+            names = [name for name in evidence.calls_of_name if fits(name, condition.names)]
         found = [call for name in names for call in evidence.calls_of_name[name]]
     yield from sorted({id(call): call for call in found}.values(), key=lambda call: evidence.call_order[id(call)])
 

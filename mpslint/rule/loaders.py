@@ -30,11 +30,9 @@ def with_workers(evidence: Evidence) -> Iterator[tuple[Call, Setting, dict[str, 
 
 def _spawns(loader: Call, evidence: Evidence) -> bool:
     """Return whether workers are spawned, as on macOS where the program doesn't choose another way: one that a loader's run reaches."""
-    if "chosen" not in evidence.memo:
-        calls = [call for call in evidence.facts.calls if "set_start_method" in (call.method, call.name[-16:])]
-        evidence.memo["chosen"] = [call.context.called for call in calls if not _is_spawn(_first(call))]
-    is_called = loader.context.called
-    return not any(was_called or not is_called for was_called in evidence.memo["chosen"])
+    calls = (call for call in evidence.facts.calls if "set_start_method" in (call.method, call.name[-16:]))
+    ways = (call.context.called for call in calls if not _is_spawn(_first(call)))
+    return not any(was_called or not loader.context.called for was_called in ways)
 
 
 def _is_spawn(way: Value) -> bool:

@@ -122,8 +122,8 @@ class Kinds:
 
 
 @functools.lru_cache(maxsize=10_000)
-def fits(name: str, patterns: frozenset[str]) -> bool:
-    """Return whether a qualified name fits one of the patterns of an entry (`load_kinds().module_makers`)."""
+def fits(name: str, patterns: frozenset[str] | tuple[str, ...]) -> bool:
+    """Return whether a qualified name fits one of some patterns (`torch.nn.BatchNorm*`)."""
     return any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
 
 

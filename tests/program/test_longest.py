@@ -32,6 +32,8 @@ def fills(body: str) -> list[str]:
         "sizes = {'most': max(map(len, rows))}\nreturn [row + [0] * (sizes['most'] - len(row)) for row in rows]",
         "n = 0\nfor row in rows:\n    n = max(n, len(row))\nreturn torch.full((len(rows), n), 0)",
         "rows = sorted(rows, key=len, reverse=True)\nreturn torch.zeros(len(rows), len(rows[0]))",
+        "rows = list(rows)\nrows.sort(key=lambda row: len(row), reverse=True)\nreturn torch.zeros(len(rows), len(rows[0]))",
+        "rows.sort(key=lambda row: len(row[1]), reverse=True)\nreturn torch.zeros(len(rows), len(rows[0][1]))",
         "n = max(len(row) for row in rows)\nn += 8 - n % 8\nreturn torch.zeros(len(rows), n)",
     ],
 )
