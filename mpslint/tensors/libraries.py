@@ -57,8 +57,8 @@ def _summarise(m: Machine, sized: str, arguments: Arguments, node: ast.AST) -> N
             continue
         if sized and is_sized and isinstance(device, Known) and device.value in (None, kinds.default_place):
             move(m, one, Known(kinds.default_place, node), None)
-        elif not sized and not m.is_silent:
-            shown = Operand(one, kinds.gpu, "", model.node if model is not None else None, origin_of(trait(one, PLACE)))
+        elif not sized and not m.is_silent and not m.context.handlers:
+            shown = Operand(one, kinds.gpu, "", None, origin_of(trait(one, PLACE)))
             note(m, TensorEvent("refused", node, (shown,), Certainty.SURE, m.context))
 
 
