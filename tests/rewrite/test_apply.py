@@ -257,12 +257,12 @@ CHOICE = "'cuda' if torch.cuda.is_available() else 'mps' if torch.backends.mps.i
 
 
 def test_one_choice_of_device_for_a_notebook() -> None:
-    """It follows the imports, in a cell that ends without a line end, too; prompts and indents stay as they are."""
+    """It stands before the first statement that needs it, and is used in the cells below."""
     fixed = json.loads(mpslint.fix(notebook(*CUDA_CELLS).decode(), filename="n.ipynb").text)
     sources = ["".join(cell["source"]) for cell in fixed["cells"]]
 
-    assert sources[0] == f"import torch\nimport numpy\n\ndevice = {CHOICE}"
-    assert sources[1] == CUDA_CELLS[1].replace("'cuda'", "device")
+    assert sources[0] == CUDA_CELLS[0]
+    assert sources[1] == f"device = {CHOICE}\n\n\n" + CUDA_CELLS[1].replace("'cuda'", "device")
     assert sources[2] == "y = torch.ones(2).to(device)\nz = y.to(device)"
 
 
