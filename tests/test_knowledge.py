@@ -27,6 +27,7 @@ from mpslint.settings.dialect import Dialect, Spelling
 from mpslint.settings.dialects import load_dialects
 from mpslint.settings.roles import load_roles
 from mpslint.settings.vocabulary import load_vocabulary
+from mpslint.target.packages import newest_versions, oldest_read
 from mpslint.tensors.kinds import load_kinds
 from mpslint.tensors.signatures import load_signatures
 from tests.contradictions import refuse_false_claims, refuse_impossible_operators
@@ -171,3 +172,9 @@ def test_no_operator_is_missing_and_computed_at_once(table: str) -> None:
     known = platform_data("operators")
     there = {*known["never"], *(name for group in known["first"].values() for name in group)}
     assert {name for row in platform_data(file)[key] for name in row.get("op", ())} <= there
+
+
+def test_the_oldest_releases_that_rules_were_read_in_are_known_ones() -> None:
+    """Of packages that the knowledge covers, and no newer than the newest."""
+    for name, first in oldest_read().items():
+        assert first <= newest_versions()[name], name
