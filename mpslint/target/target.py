@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -83,12 +83,11 @@ class Target:
         That is so for an outcome without a bound on the side where the Target is beyond the knowledge.
         """
         named = versions.packages
-        beyond = (("up to", self.newer, named or ("torch",), ("<", "<=", "==")), ("from", self.older, named, (">", ">=", "==")))
-        return "".join(
-            f" Known {words} {', '.join(known)}."
-            for words, bounds, packages, signs in beyond
-            if (known := [f"{name} {format_version(bounds[name])}" for name in _open(packages, versions, signs) if name in bounds])
-        )
+        newer = _unbounded(named or ("torch",), versions, ("<", "<=", "=="), self.newer)
+        # A range that ends where the known releases begin was read in older ones.
+        ends = {package for package, sign, number in versions.terms if sign in ("<", "<=") and number <= self.older.get(package, ())}
+        older = _unbounded([name for name in named if name not in ends], versions, (">", ">=", "=="), self.older)
+        return "".join(f" Known {words} {', '.join(found)}." for words, found in (("up to", newer), ("from", older)) if found)
 
     def describe(self, packages: tuple[str, ...]) -> str:
         """Return one line for a report: the Mac, then the packages asked for, grouped by where their version was read."""
@@ -111,10 +110,10 @@ class Target:
         return f", older than {format_version(self.older[name])}, the oldest that the rules were read in" if name in self.older else ""
 
 
-def _open(packages: tuple[str, ...], versions: VersionRange, signs: tuple[str, ...]) -> list[str]:
-    """Return the packages that a range doesn't bound by any of these signs."""
+def _unbounded(packages: Iterable[str], versions: VersionRange, signs: tuple[str, ...], known: Mapping[str, Version]) -> list[str]:
+    """Return the packages that a range doesn't bound by any of these signs, each with the end of what is `known` of it, if it has one."""
     bounded = {package for package, sign, _ in versions.terms if sign in signs}
-    return [name for name in packages if name not in bounded]
+    return [f"{name} {format_version(known[name])}" for name in packages if name in known and name not in bounded]
 
 
 def default_target() -> Target:

@@ -234,6 +234,7 @@ def test_an_older_version_than_the_rules_were_read_in_is_said() -> None:
     assert f"transformers 4.10 (uv.lock, older than {first}, the oldest that the rules were read in)" in target.describe(("transformers",))
     assert target.reach(VersionRange.parse("transformers < 4.50")) == f" Known from transformers {first}."
     assert target.reach(VersionRange.parse("transformers >= 4.9")) == target.reach(VersionRange.parse("trl >= 1")) == ""
+    assert target.reach(VersionRange.parse(f"transformers < {first}")) == ""  # about older ones only: it was read in them
     assert with_versions(default_target(), {"transformers": first}, "uv.lock").older == {}
 
 
