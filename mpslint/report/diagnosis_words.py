@@ -42,6 +42,8 @@ def where(symptom: Symptom, source: str) -> str:
         parts.append(f"{at_least}{symptom.times} times")
     if symptom.frame is not None:
         parts.append(f"from {symptom.frame}")
+    if symptom.library is not None:
+        parts.append(f"in {symptom.library}")
     if symptom.wording.terms:
         parts.append(f"printed by {symptom.wording}")
     return "; ".join(parts)
@@ -79,7 +81,8 @@ def rest(diagnosis: Diagnosis) -> Iterator[str]:
             yield f"{symptom.place}: noise ({symptom.message.id}): {symptom.explanation.means}"
     for error in diagnosis.unknown:
         frame = f", from {error.frame}" if error.frame else ""
-        yield f"{error.place}{frame}: not known: {shortened(error.text)}"
+        library = f"; it ends in {error.library}" if error.library else ""
+        yield f"{error.place}{frame}: not known: {shortened(error.text)}{library}"
     if diagnosis.outcome is Explained.UNKNOWN:
         yield (
             f"Looked for in {counted(diagnosis.lines, 'line')}: a memory log, and {diagnosis.looked_for} messages of PyTorch on "
