@@ -227,7 +227,7 @@ def _call_symbol(m: Walker, callee: Symbol, receiver: Value | None, arguments: C
     if name in platform.version_of and isinstance(first := arguments.first(), Known):
         version = m.versions.get(str(first.value).lower())
         return Known(".".join(map(str, version)), node, source=f"{first.value}.__version__") if version is not None else UNKNOWN
-    if (made := stubs.call(m, name, arguments, node)) is not None:
+    if (made := stubs.call(m, name, arguments, node, receiver)) is not None:
         return made
     if name in platform.finders and isinstance(first := arguments.first(), Known) and first.value in platform_data("shell")["missing"]:
         return Known(None, node, source=name)
@@ -239,8 +239,6 @@ def _call_symbol(m: Walker, callee: Symbol, receiver: Value | None, arguments: C
         return config
     if (given := _of_python(m, name, arguments, node)) is not None:
         return given
-    if name in platform.validators and isinstance(receiver, Class):
-        return fields.validated(m, receiver, arguments, node)
     if name in platform.field_copiers and (made := fields.replaced(m, arguments, node)) is not None:
         return made
     if name in platform.field_makers:
@@ -325,10 +323,9 @@ def instantiate(m: Walker, cls: Class, arguments: CallArguments, node: ast.Call 
         modules.become_module(m, instance, node)
     outside = cls.outside_bases()
     constructor = cls.lookup("__init__")
-    if node is not None:
-        stubs.begin(m, instance, outside, node, *([] if isinstance(constructor, Function) else [arguments]))
     is_filled = isinstance(constructor, Function) or stubs.holds_settings(m, instance)
-    if not is_filled or fields.takes_dicts(m, cls):
+    stubs.begin(m, instance, cls.makers(), node, None if isinstance(constructor, Function) else arguments)
+    if not is_filled:
         fields.fill(m, instance, cls, arguments, node)
     if isinstance(constructor, Function):
         call_function(m, constructor, [instance, *arguments.given], arguments.named, arguments.is_open, node)

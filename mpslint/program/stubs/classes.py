@@ -24,7 +24,7 @@ from mpslint.facts.values import (
     origin_of,
     weakened,
 )
-from mpslint.program import fields
+from mpslint.program import exits, fields
 from mpslint.program.arguments import CallArguments
 from mpslint.program.bags import entries_of as entries_in
 from mpslint.program.called import record_call
@@ -72,7 +72,8 @@ def _function(given: Any) -> Function | None:
 def class_of(host: Host, given: Any) -> Argument:
     """Return the class of an object of the program."""
     value = _value(given)
-    return Argument(value.cls, None) if isinstance(value, Instance) and value.cls is not None else unknown
+    cls = (value.proxied or value).cls if isinstance(value, Instance) else None
+    return Argument(cls, None) if cls is not None else unknown
 
 
 def fields_of(host: Host, cls: Argument) -> list[str]:
@@ -82,29 +83,63 @@ def fields_of(host: Host, cls: Argument) -> list[str]:
 
 def field_default(host: Host, cls: Argument, name: str) -> Argument | None:
     """Return what a field of a class is by default, None where it has none."""
-    found = (fields.made_by_factory(host.m, cls.value, name) or cls.value.lookup(name)) if isinstance(cls.value, Class) else None
+    found = fields.default_of(host.m, cls.value, name) if isinstance(cls.value, Class) else None
     return _told(found) if found is not None else None
 
 
 def field_kind(host: Host, cls: Argument, name: str) -> str:
     """Return the qualified name of the class that a field is annotated with, `list of` that of its items for a list; '' for any other."""
-    return _kind(host, _annotation(cls, name))
+    return next((_kind(host, one.annotation) for one in _written(host, cls, name)), "")
 
 
-def has_noted_kind(host: Host, cls: Argument, name: str) -> bool:
-    """Return whether an annotation holds calls, with which a library may be told another name: `Annotated[int, arg(name="bs")]`."""
-    annotation = _annotation(cls, name)
-    return annotation is not None and any(isinstance(one, ast.Call) for one in ast.walk(annotation))
+def field_class(host: Host, cls: Argument, name: str) -> Argument | None:
+    """Return the class of the program that a field is annotated with."""
+    return next((_class_of(host, one.annotation) for one in _written(host, cls, name)), None)
 
 
-def _annotation(cls: Argument, name: str) -> ast.expr | None:
-    classes = cls.value.lineage() if isinstance(cls.value, Class) else ()
-    body = [one for own in classes for one in own.node.body if isinstance(one, ast.AnnAssign)]
-    return next((one.annotation for one in body if isinstance(one.target, ast.Name) and one.target.id == name), None)
+def field_notes(host: Host, cls: Argument, name: str, with_default: bool = True) -> list[tuple[str, list[Argument], dict[str, Argument]]]:
+    """Return the calls in the annotation of a field, then that which is its default: what each calls, and what it is given."""
+    found = []
+    for one in _written(host, cls, name):
+        inner = [call for call in ast.walk(one.annotation) if isinstance(call, ast.Call)]
+        for call in (*inner, *([one.value] if with_default and isinstance(one.value, ast.Call) else ())):
+            callee = host.m.looked_at(call.func)
+            named = {more.arg: Argument(host.m.looked_at(more.value), more.value) for more in call.keywords if more.arg is not None}
+            found.append((getattr(callee, "name", ""), [Argument(host.m.looked_at(given), given) for given in call.args], named))
+    return found
+
+
+def _written(host: Host, cls: Argument, name: str) -> Iterator[ast.AnnAssign]:
+    """Yield what a class, or the first of its bases that does, writes of a field; names mean then what they do there."""
+    for own in cls.value.lineage() if isinstance(cls.value, Class) else ():
+        for one in own.node.body:
+            if isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name) and one.target.id == name:
+                before, host.m.frame = host.m.frame, own.frame or host.m.frame
+                try:
+                    yield one
+                finally:
+                    host.m.frame = before
+                return
+
+
+def made_by(host: Host, given: Any) -> tuple[str, list[Argument], dict[str, Argument]]:
+    """Return what a call that made a value called, and what it was given; of a name of outside, this alone."""
+    call = value.call if isinstance(value := _value(given), Instance) else None
+    return (getattr(value, "name", ""), list(call.arguments) if call else [], dict(call.keywords) if call else {})
+
+
+def decorated(host: Host, cls: Argument) -> list[tuple[str, Argument, list[Argument]]]:
+    """Return the methods of a class that decorators of outside are written above, by name, bound to it, each with those."""
+    own: Any = cls.value
+    methods = {name: one for above in reversed(own.lineage()) for name, one in above.slots.items() if isinstance(one, Function)}
+    return [(name, Argument(Bound(own, name, one), None), [Argument(by, None) for by in one.decorators]) for name, one in methods.items()]
 
 
 def _kind(host: Host, annotation: ast.expr | None) -> str:
-    if isinstance(annotation, ast.Subscript) and isinstance(annotation.value, ast.Name) and annotation.value.id in ("list", "List"):
+    outer = annotation.value.id if isinstance(annotation, ast.Subscript) and isinstance(annotation.value, ast.Name) else ""
+    if isinstance(annotation, ast.Subscript) and outer == "Annotated" and isinstance(annotation.slice, ast.Tuple):
+        return _kind(host, annotation.slice.elts[0])
+    if isinstance(annotation, ast.Subscript) and outer in ("list", "List"):
         inner = _kind(host, annotation.slice)
         return f"list of {inner}" if inner else ""
     names = [one for one in fields.plain_names(annotation) if one != "None"] if annotation is not None else []
@@ -126,9 +161,14 @@ def set_attribute(host: Host, given: Any, name: str, said: Argument) -> None:
         host.m.store.write(value.slots, name, said.value)
 
 
-def finish(host: Host, made: Argument) -> None:
+def may_raise(host: Host) -> None:
+    """Note that the call may raise."""
+    exits.may_raise(host.m)
+
+
+def finish(host: Host, made: Any) -> None:
     """Walk what a class does once its fields are filled (`__post_init__`)."""
-    fields.finish(host.m, made.value, host.call)
+    fields.finish(host.m, _value(made) or UNKNOWN, host.call)
 
 
 def object_of(
@@ -267,7 +307,7 @@ def parameters(host: Host, given: Any) -> list[dict[str, Any]] | None:
             "by": "position" if one in by_position else "name",
             "is_required": one not in defaults,
             "kind": _kind(host, one.annotation),
-            "class": _class_of(host, one),
+            "class": _class_of(host, one.annotation, True),
             "flags": list(_flags(defaults.get(one))),
             "is_changed": any(isinstance(part, ast.keyword) and part.arg in CHANGERS for part in _parts(one, defaults.get(one))),
         }
@@ -283,11 +323,13 @@ def _parts(parameter: ast.arg, default: ast.expr | None) -> Iterator[ast.AST]:
         yield from ast.walk(one) if one is not None else ()
 
 
-def _class_of(host: Host, parameter: ast.arg) -> Argument | None:
-    """Return the class of the program, with fields, that a parameter is annotated with."""
-    annotation = parameter.annotation
-    kind = host.m.lookup(annotation.id) if isinstance(annotation, ast.Name) else None
-    return Argument(kind, None) if isinstance(kind, Class) and fields.has_fields(host.m, kind) else None
+def _class_of(host: Host, annotation: ast.expr | None, has_fields: bool = False) -> Argument | None:
+    """Return the class of the program that an annotation means, one with fields where that is asked for."""
+    names = list(fields.plain_names(annotation)) if annotation is not None else []
+    kinds = [
+        kind for name in names if isinstance(kind := host.m.lookup(name), Class) and (fields.has_fields(host.m, kind) or not has_fields)
+    ]
+    return Argument(kinds[0], None) if len(kinds) == 1 else None
 
 
 def _flags(default: ast.expr | None) -> Iterator[str]:

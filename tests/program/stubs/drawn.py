@@ -203,3 +203,77 @@ def absl_program(seed: int) -> str:
     read = ", ".join(f"{name}=FLAGS.{name}" for name, _, _ in fields)
     head = ["import sys", "from absl import flags", f"sys.argv = {['x', *words]!r}", "FLAGS = flags.FLAGS"]
     return "\n".join([*head, *lines, "FLAGS(sys.argv)", f"result = dict({read})", ""])
+
+
+KINDS_OF_FIELDS = ("int", "float", "str", "bool", "Optional[int]", "Optional[str]", "List[int]", "Kind", "Inner", "Any")
+GIVEN = ("3", "0.5", "'3'", "'1e-4'", "'mps'", "True", "'yes'", "2.0", "None", "['3', 4]", "{'lr': '3', 'n': 7}", "Inner(n='8')")
+VALIDATORS = ("value * 2", "value", "str(value)", "None if value is None else value", "value if value else 3")
+
+
+def pydantic_program(seed: int, version: int = 2) -> str:
+    """Return a program that makes an object of a drawn model of pydantic of drawn values."""
+    draw = random.Random(seed)
+    names = [name.replace("-", "_") for name in draw.sample(NAMES, draw.randint(1, 4))]
+    fields, methods, keys = [], [], list(names)
+    for name in names:
+        kind = draw.choice(KINDS_OF_FIELDS)
+        default = None if draw.random() < 0.3 else draw.choice(GIVEN)
+        options = [f"default={default}"] if default is not None else []
+        if draw.random() < 0.2:
+            options.append(f"alias='{name}_x'")
+            keys.append(f"{name}_x")
+        if draw.random() < 0.15 and version == 2:
+            options.append("validate_default=True")
+        if len(options) > (default is not None):
+            default = f"Field({', '.join(options)})"
+        if version == 2 and draw.random() < 0.2:
+            kind = f"Annotated[{kind}, {draw.choice(('Before', 'After', 'Plain'))}Validator(lambda value: {draw.choice(VALIDATORS)})]"
+        fields.append(f"    {name}: {kind}{f' = {default}' if default is not None else ''}\n")
+    for number in range(draw.choice((0, 0, 1, 2))):
+        methods.append(_pydantic_method(draw, number, names, version))
+    config = draw.sample(
+        ("extra='allow'", "populate_by_name=True", "validate_default=True", "str_strip_whitespace=True")
+        if version == 2
+        else ("extra='allow'", "allow_population_by_field_name=True", "validate_all=True"),
+        draw.choice((0, 0, 1, 2)),
+    )
+    said = f"    model_config = ConfigDict({', '.join(config)})\n" if version == 2 else f"    class Config:\n        {'; '.join(config)}\n"
+    head = (
+        "ConfigDict, field_validator, model_validator, BeforeValidator, AfterValidator, PlainValidator"
+        if version == 2
+        else "validator, root_validator"
+    )
+    given = ", ".join(f"{key}={draw.choice(GIVEN)}" for key in keys if draw.random() < 0.5)
+    made = draw.choice(
+        (f"Made({given})", f"Made(**dict({given}))", f"Made.{'model_validate' if version == 2 else 'parse_obj'}(dict({given}))")
+    )
+    dumped = draw.choice(("{name: getattr(made, name) for name in NAMES}", f"made.{'model_dump' if version == 2 else 'dict'}()"))
+    read = ", ".join(f"{name}=found[{name!r}]" for name in names)
+    return (
+        f"import enum\nfrom typing import Annotated, Any, List, Optional\nfrom pydantic import BaseModel, Field, {head}\n"
+        "class Kind(enum.Enum):\n    a = 'mps'\n    b = 3\n"
+        "class Inner(BaseModel):\n    lr: float = 1\n    n: int\n"
+        f"class Made(BaseModel):\n{said if config else ''}{''.join(fields)}{''.join(methods)}"
+        f"NAMES = {names!r}\nmade = {made}\nfound = {dumped.replace('NAMES', repr(names))}\nresult = dict({read})\n"
+    )
+
+
+def _pydantic_method(draw: random.Random, number: int, names: list[str], version: int) -> str:
+    name, value = draw.choice([*names, "*"]), draw.choice(VALIDATORS)
+    head = "    @classmethod\n" if version == 2 else ""
+    if draw.random() < 0.6:
+        way = draw.choice(("", ", mode='before'", ", mode='plain'")) if version == 2 else draw.choice(("", ", pre=True", ", always=True"))
+        by = "field_validator" if version == 2 else "validator"
+        return f"    @{by}({name!r}{way})\n{head}    def m{number}(cls, value):\n        return {value}\n"
+    key = draw.choice(names)
+    if draw.random() < 0.5:
+        by = "model_validator(mode='before')" if version == 2 else "root_validator(pre=True)"
+        return f"    @{by}\n{head}    def m{number}(cls, data):\n        data[{key!r}] = {draw.choice(GIVEN)}\n        return data\n"
+    if version == 2:
+        return f"    @model_validator(mode='after')\n    def m{number}(self):\n        self.{key} = {draw.choice(GIVEN)}\n        return self\n"
+    return f"    @root_validator\n    def m{number}(cls, data):\n        data[{key!r}] = {draw.choice(GIVEN)}\n        return data\n"
+
+
+def pydantic1_program(seed: int) -> str:
+    """Return the same for pydantic 1."""
+    return pydantic_program(seed, 1)
