@@ -49,6 +49,7 @@ from mpslint.program.machine import COMMAND_WORDS, Walker
 from mpslint.program.outside import call_outside, follow_callbacks
 from mpslint.program.platform import NO_ANSWER
 from mpslint.program.reach import Reach, extend
+from mpslint.program.stubs import hooks
 from mpslint.program.stubs import library as stubs
 from mpslint.tensors import loaders, modules
 from mpslint.tensors.meet import name_device
@@ -166,7 +167,9 @@ def evaluate_arguments(m: Walker, node: ast.Call) -> CallArguments:
 def call_value(m: Walker, callee: Value, receiver: Value | None, arguments: CallArguments, node: ast.Call) -> Value:
     """Return what calling `callee` returns."""
     if isinstance(callee, Function):
-        return call_function(m, callee, arguments.given, arguments.named, arguments.is_open, node)
+        result = call_function(m, callee, arguments.given, arguments.named, arguments.is_open, node)
+        hooks.start_commands(m, callee)
+        return result
     if isinstance(callee, Bound) and callee.function is not None:
         given = arguments.given if callee.function.is_static else [callee.receiver, *arguments.given]
         return call_function(m, callee.function, given, arguments.named, arguments.is_open, node)

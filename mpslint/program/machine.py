@@ -82,7 +82,7 @@ class Loader(Protocol):
     def module_at(self, m: Walker, path: str) -> Module | None:
         """Return the module that a Python file of the run is, walked; None for a path that means none of its files."""
 
-    def compose_config(self, m: Walker, folder: str, name: str, written: Sequence[Argument] = (), is_called: bool = False) -> Value | None:
+    def compose_config(self, m: Walker, folder: str, name: str, written: Sequence[Argument] | None) -> Value | None:
         """Return the configuration that Hydra composes of a folder beside the code that is walked; None where a file is missing.
 
         Where the program calls for it, it gives the overrides (`written`), else the command line does.

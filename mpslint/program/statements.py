@@ -151,9 +151,8 @@ def _class(m: Walker, node: ast.ClassDef) -> bool:
     outside = {one.name for one in cls.bases_above() if isinstance(one, Symbol)}
     if outside & m.platform.enumerations and len(outside) == 1:
         cls.slots = dict(_members(cls))
-    if annotated:
-        if any(isinstance(slots.get(one), (Items, Mapping)) for one in annotated):
-            may_raise(m)  # a dataclass takes no list as a default
+    if any(isinstance(slots.get(one), (Items, Mapping)) for one in annotated):
+        may_raise(m)  # a dataclass takes no list as a default
     for value in (*slots.values(), *(m.functions.get(id(one)) for one in node.body)):
         for function in (value, value.setter, value.deleter) if isinstance(value, Function) else ():
             if function is not None and function.cls is None and function.frame.slots is slots:

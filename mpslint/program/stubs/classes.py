@@ -128,6 +128,27 @@ def made_by(host: Host, given: Any) -> tuple[str, list[Argument], dict[str, Argu
     return (getattr(value, "name", ""), list(call.arguments) if call else [], dict(call.keywords) if call else {})
 
 
+def decorators_of(host: Host, function: Argument) -> list[Argument]:
+    """Return the decorators of a function, the one that is written nearest to it last."""
+    called = _function(function)
+    return [Argument(one, None) for one in called.decorators] if called is not None else []
+
+
+def held_by(host: Host, given: Any) -> list[tuple[str, Argument, str, list[Argument], dict[str, Argument]]]:
+    """Return what an object, or a function, holds: what its methods decorate (`@app.command()`), and what they are given first
+    (`app.add_command(train)`). Each is the name of the method, what is held with its own name, and the further arguments."""
+    holder, found = _value(given), []
+    for function in list(host.m.functions.values()):
+        for by in (one for one in function.decorators if isinstance(one, Instance) and one.call is not None):
+            if (by.call.receiver or by.owner) is holder:  # type: ignore[union-attr]
+                _, arguments, named = made_by(host, Argument(by, None))
+                found.append((by.name.rpartition(".")[2], Argument(function, None), function.name, arguments, named))
+    for call in [one for one in host.m.facts.calls if one.receiver is holder and one.arguments]:
+        name = getattr(call.arguments[0].value, "name", "")
+        found.append((call.method, call.arguments[0], name, list(call.arguments[1:]), dict(call.keywords)))
+    return found
+
+
 def decorated(host: Host, cls: Argument) -> list[tuple[str, Argument, list[Argument]]]:
     """Return the methods of a class that decorators of outside are written above, by name, bound to it, each with those."""
     own: Any = cls.value

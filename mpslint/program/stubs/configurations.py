@@ -66,10 +66,10 @@ def config_value(host: Host, text: str, word: Argument) -> Argument:
     return at(host, Argument(said, None), word)
 
 
-def compose_config(host: Host, folder: str, name: str, overrides: list[Argument]) -> Argument | None:
-    """Return the configuration that Hydra composes of a folder, with what is written over it; None where that isn't known."""
-    m = host.m
-    found = m.project.compose_config(m, folder, name, overrides, is_called=True) if m.project is not None else None
+def compose_config(host: Host, folder: str, name: str, overrides: list[Argument] | None = None) -> Argument | None:
+    """Return the configuration that Hydra composes of a folder, with what is written over it, or by the command line; None where that
+    isn't known."""
+    found = host.m.project.compose_config(host.m, folder, name, overrides) if host.m.project is not None else None
     return Argument(as_object(found), None) if isinstance(found, Mapping) else None
 
 
