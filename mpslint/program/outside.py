@@ -19,7 +19,7 @@ from mpslint.facts.values import (
     alternatives_of,
     is_weak,
 )
-from mpslint.program import bags, config_files, effects, environment, executed, implicit
+from mpslint.program import bags, config_files, effects, executed, implicit
 from mpslint.program.arguments import CallArguments
 from mpslint.program.called import record_call
 from mpslint.program.machine import Walker
@@ -53,9 +53,6 @@ def call_outside(m: Walker, callee: Value, receiver: Value | None, arguments: Ca
         libraries.place(m, names[0], receiver, arguments, node)
         record_call(m, names, method, receiver, arguments, node)
         return given
-    special = environment.call_outside(m, names, arguments, node)
-    if special is not None:
-        return special
     if method in m.platform.parameter_keepers and isinstance(receiver, Instance) and receiver.cls is not None:
         receiver.slots[m.platform.parameter_keepers[method]] = bags.kept_parameters(m, arguments)
     is_settings = method and isinstance(receiver, Instance) and stubs.holds_settings(m, receiver)

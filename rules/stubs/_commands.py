@@ -16,6 +16,9 @@ from stubs.host import (
     words_in,
 )
 
+CHANGERS = ("callback", "default_factory", "envvar", "parser", "click_type")
+"""What makes an option of typer another value than that of its word."""
+
 
 def start(*given, args=None, command=None, default=None, **more):
     """Call a function, or make an object of a class, as the command line says."""
@@ -114,16 +117,22 @@ def chosen(target, words, is_all, by_python):
 def start_function(function, words, is_all, by_python=False):
     """Call a function with what words give its parameters; None for words that aren't known."""
     taken = parameters(function)
-    changed = {one["name"]: unknown for one in taken if one["is_changed"]}
+    changed = {one["name"]: unknown for one in taken for _, _, more in one["notes"] for key in CHANGERS if key in more}
     if words is None:
         return call_with(function, {**objects(taken, {}, None, is_all), **changed}, True)
-    own = {one["name"]: Option(tuple(one["flags"]), one["kind"] or None) for one in taken if one["flags"]}
+    own = {one["name"]: Option(tuple(flags_of(one)), one["kind"] or None) for one in taken if flags_of(one)}
     given = {**parse(words, own, {}), **by_name(taken, words, by_python), **options(function, words, is_all)}
     free = [one for one in taken if one["by"] == "position" and one["name"] not in given]
     rest = without_names(words, taken, by_python)
     for one, word in zip(free, rest, strict=False):
         given[one["name"]] = as_kind(word, PYTHON if by_python else one["kind"], word)
     return call_with(function, {**objects(taken, given, words, is_all), **given, **changed}, not is_all or len(rest) > len(free))
+
+
+def flags_of(parameter):
+    """Return the flags that the notes of a parameter name."""
+    texts = [one for _, given, _ in parameter["notes"] for one in [plain(value, None) for value in given] if isinstance(one, str)]
+    return [flag for one in texts if one.startswith("-") for flag in one.split("/")[0].split(" ")]
 
 
 def objects(taken, given, words, is_all):

@@ -1,7 +1,7 @@
 """What decorators of libraries do with a function of the program: they give its parameters values, or have something hold it as a command
 that the words of the command line name."""
 
-from stubs._commands import start_function
+from stubs._commands import flags_of, start_function
 from stubs._objects import of_words
 from stubs._options import described, options
 from stubs._words import text
@@ -72,7 +72,7 @@ def place_of(held, words, first):
         written = described(first)[1]
         taking = [flag for one in written.values() if one.action == "store" for flag in one.flags]
         for one in parameters(first) or [] if not written else []:
-            taking = taking + ([] if one["kind"] == "builtins.bool" else [f"--{one['name'].replace('_', '-')}", *one["flags"]])
+            taking = taking + ([] if one["kind"] == "builtins.bool" else [f"--{one['name'].replace('_', '-')}", *flags_of(one)])
     for index, word in enumerate(words or []):
         is_value = index > 0 and text(words[index - 1]) in taking
         if not is_flag(word) and not is_value:

@@ -45,7 +45,8 @@ class ArgumentParser:
         self.parents = []  # and their parents
         for other in [one for one in [state_of(parent) for parent in items(parents)] if one is not None]:
             self.parents += [one for one in [other, *other.parents] if one not in self.parents]
-            self.defaults.update(other.defaults)
+            for name, value in other.defaults.items():
+                self.defaults[name] = value
             self.options.update(other.options)
             self.actions.update(other.actions)
 

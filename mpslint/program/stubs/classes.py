@@ -13,7 +13,6 @@ from mpslint.facts.values import (
     Class,
     Function,
     Instance,
-    Items,
     Known,
     Mapping,
     Module,
@@ -22,7 +21,6 @@ from mpslint.facts.values import (
     is_weak,
     method_of,
     origin_of,
-    weakened,
 )
 from mpslint.program import exits, fields
 from mpslint.program.arguments import CallArguments
@@ -31,11 +29,6 @@ from mpslint.program.called import record_call
 from mpslint.program.config_files import path_of
 from mpslint.program.stubs.host import Host, functions_of, unknown
 from mpslint.program.stubs.language import StubObject
-
-CHANGERS = frozenset({"callback", "default_factory", "envvar", "parser", "click_type"})
-"""Arguments of what describes an option, by which its value may be another than its word says."""
-MOST_NESTED = 6
-"""Configurations within one another that are marked as defaults."""
 
 
 def _value(given: Any) -> Value | None:
@@ -99,13 +92,16 @@ def field_class(host: Host, cls: Argument, name: str) -> Argument | None:
 
 def field_notes(host: Host, cls: Argument, name: str, with_default: bool = True) -> list[tuple[str, list[Argument], dict[str, Argument]]]:
     """Return the calls in the annotation of a field, then that which is its default: what each calls, and what it is given."""
+    return [note for one in _written(host, cls, name) for note in _notes(host, one.annotation, one.value if with_default else None)]
+
+
+def _notes(host: Host, annotation: ast.expr | None, default: ast.expr | None) -> list[tuple[str, list[Argument], dict[str, Argument]]]:
     found = []
-    for one in _written(host, cls, name):
-        inner = [call for call in ast.walk(one.annotation) if isinstance(call, ast.Call)]
-        for call in (*inner, *([one.value] if with_default and isinstance(one.value, ast.Call) else ())):
-            callee = host.m.looked_at(call.func)
-            named = {more.arg: Argument(host.m.looked_at(more.value), more.value) for more in call.keywords if more.arg is not None}
-            found.append((getattr(callee, "name", ""), [Argument(host.m.looked_at(given), given) for given in call.args], named))
+    for call in (*(ast.walk(annotation) if annotation is not None else ()), default):
+        if isinstance(call, ast.Call):
+            named = {one.arg: Argument(host.m.looked_at(one.value), one.value) for one in call.keywords if one.arg is not None}
+            given = [Argument(host.m.looked_at(one), one) for one in call.args]
+            found.append((getattr(host.m.looked_at(call.func), "name", ""), given, named))
     return found
 
 
@@ -254,19 +250,6 @@ def shared(host: Host, name: str, reason: str = "command line") -> Argument:
     return Argument(host.m.shared(name, reason), None)
 
 
-def all_overridable(host: Host, config: Any) -> None:
-    """Mark every value of a configuration as one that the command line may change."""
-    _weaken(host, _value(config), MOST_NESTED)
-
-
-def _weaken(host: Host, config: Value | None, left: int) -> None:
-    for key, value in list(config.slots.items()) if isinstance(config, Instance) and left else ():
-        if isinstance(value, Instance):
-            _weaken(host, value, left - 1)
-        elif not isinstance(value, Items) and isinstance(config, Instance):
-            host.m.store.write(config.slots, key, weakened(value))
-
-
 def is_overridable(host: Host, given: Argument) -> bool:
     """Return whether a value is a default that may be changed from outside."""
     return is_weak(given.value)
@@ -310,8 +293,7 @@ def parameters(host: Host, given: Any) -> list[dict[str, Any]] | None:
     """Return the parameters of a function, or of the constructor of a class, without that for the object; None where there is none.
 
     Each is a dict: its `name`; `by` position, name or rest; whether it `is_required`; its `kind`, as `field_kind` has it; the `class` of
-    the program with fields that it is annotated with; the `flags` that its default names (`typer.Option(4, "--bs", "-b")`); whether it
-    `is_changed` by something else (`callback=`).
+    the program with fields that it is annotated with; and its `notes`, as `field_notes` has them (`typer.Option(4, "--bs", "-b")`).
     """
     value = _value(given)
     function = value.lookup("__init__") if isinstance(value, Class) else _function(given)
@@ -322,26 +304,19 @@ def parameters(host: Host, given: Any) -> list[dict[str, Any]] | None:
     defaults = dict(zip(reversed(by_position), reversed(signature.defaults), strict=False))
     defaults.update({one: default for one, default in zip(signature.kwonlyargs, signature.kw_defaults, strict=True) if default is not None})
     skipped = 1 if isinstance(value, (Class, Bound)) and not function.is_static else 0
-    found = [
+    ways = [("position", by_position[skipped:]), ("name", signature.kwonlyargs), ("rest", [signature.kwarg] if signature.kwarg else [])]
+    return [
         {
             "name": one.arg,
-            "by": "position" if one in by_position else "name",
-            "is_required": one not in defaults,
+            "by": by,
+            "is_required": by != "rest" and one not in defaults,
             "kind": _kind(host, one.annotation),
             "class": _class_of(host, one.annotation, True),
-            "flags": list(_flags(defaults.get(one))),
-            "is_changed": any(isinstance(part, ast.keyword) and part.arg in CHANGERS for part in _parts(one, defaults.get(one))),
+            "notes": _notes(host, one.annotation, defaults.get(one)),
         }
-        for one in (*by_position[skipped:], *signature.kwonlyargs)
+        for by, several in ways
+        for one in several
     ]
-    rest = signature.kwarg
-    other = {"by": "rest", "is_required": False, "kind": "", "class": None, "flags": [], "is_changed": False}
-    return [*found, *([{"name": rest.arg, **other}] if rest is not None else [])]
-
-
-def _parts(parameter: ast.arg, default: ast.expr | None) -> Iterator[ast.AST]:
-    for one in (parameter.annotation, default):
-        yield from ast.walk(one) if one is not None else ()
 
 
 def _class_of(host: Host, annotation: ast.expr | None, has_fields: bool = False) -> Argument | None:
@@ -351,12 +326,6 @@ def _class_of(host: Host, annotation: ast.expr | None, has_fields: bool = False)
         kind for name in names if isinstance(kind := host.m.lookup(name), Class) and (fields.has_fields(host.m, kind) or not has_fields)
     ]
     return Argument(kinds[0], None) if len(kinds) == 1 else None
-
-
-def _flags(default: ast.expr | None) -> Iterator[str]:
-    for part in default.args if isinstance(default, ast.Call) else ():
-        if isinstance(part, ast.Constant) and isinstance(part.value, str) and part.value.startswith("-"):
-            yield from part.value.split("/")[0].split()
 
 
 def call_with(host: Host, function: Argument, named: dict[str, Argument], is_open: bool, given: list[Argument] = []) -> Argument:  # noqa: B006

@@ -17,9 +17,9 @@ from mpslint.facts.values import Argument, Class, Instance, Items, Known, Value
 from mpslint.program.arguments import CallArguments
 from mpslint.program.machine import Walker
 from mpslint.program.stubs import classes, configurations, host
-from mpslint.program.stubs.evaluate import MOST_IN_CALL, MOST_IN_PROGRAM, Evaluator
+from mpslint.program.stubs.evaluate import MOST_IN_CALL, MOST_IN_PROGRAM
 from mpslint.program.stubs.language import DECLINED, UNKNOWN, Scope, StubClass, StubError, StubFunction, StubObject, bound
-from mpslint.program.stubs.syntax import refuse_others
+from mpslint.program.stubs.syntax import evaluator, refuse_others
 
 PACKAGE = "stubs."
 NOTHING = CallArguments((), {}, False)
@@ -47,7 +47,7 @@ class Library:
             try:
                 tree = ast.parse(read_stub(path))
                 refuse_others(tree, str(path))
-                Evaluator(self.imported, host.Host(None, None)).execute(tree.body, scope)  # type: ignore[arg-type]
+                evaluator(self.imported, host.Host(None, None)).execute(tree.body, scope)  # type: ignore[arg-type]
             except (StubError, SyntaxError, ValueError, RecursionError, MemoryError, ReadError) as error:
                 del self.read[name]
                 raise as_mistake(error, path) from None
@@ -166,7 +166,7 @@ def _called(m: Walker, function: Any, arguments: CallArguments, node: ast.Call |
 def run(at: host.Host, function: Any, given: Sequence[Any], named: Mapping[str, Any]) -> Any:
     """Carry out a function of a stub, and return what it gives; a mistake in it is said, and leaves the call to others, as does a call
     with arguments that it doesn't take."""
-    carrier = Evaluator(library_of(at.m.stubs).imported, at, most_steps=min(MOST_IN_CALL, MOST_IN_PROGRAM - at.m.stub_steps))
+    carrier = evaluator(library_of(at.m.stubs).imported, at, min(MOST_IN_CALL, MOST_IN_PROGRAM - at.m.stub_steps))
     try:
         found = carrier.call(function, given, dict(named))
         carrier.weigh(found)

@@ -11,7 +11,6 @@ from stubs.host import (
     class_of,
     decorated,
     dict_of,
-    entries_in_file,
     field_class,
     field_default,
     field_kind,
@@ -35,6 +34,7 @@ from stubs.host import (
     set_attribute,
     slots,
     unknown,
+    variables_in_file,
 )
 
 WHEN = {"field_validator": "after", "validator": "after", "model_validator": "after", "root_validator": "entries"}
@@ -63,14 +63,16 @@ class BaseModel:
 
     parse_obj = model_validate
 
-    def parse_file(self, path=None, **more):
-        found = entries_in_file(path)
-        return instantiate(self, found or {}, found is None)
-
     def model_dump(self, *given, **more):
         return as_dict(self, not given and not more)
 
     dict = model_dump
+
+
+class BaseSettings(BaseModel):
+    """A model whose fields the environment may give, or a file of variables."""
+
+    is_elsewhere = True
 
 
 def ConfigDict(**named):
@@ -96,6 +98,8 @@ class Model:
         for name in ("model_config", "Config"):
             found = field_default(cls, name)
             self.config.update(slots(found) if found is not None else {})
+        self.variables = {name.lower(): one for name, one in variables_in_file(self.config.get("env_file")).items()}
+        self.prefix = plain(self.config.get("env_prefix"), "") or ""
         self.of_fields = []
         self.of_the_whole = []
         for name, method, decorators in decorated(cls):
@@ -121,7 +125,7 @@ class Model:
         for name in self.names:
             notes = field_notes(self.cls, name)
             keys = [key for key in self.keys(name, notes) if key in given]
-            default = field_default(self.cls, name)
+            default = self.variables.get(f"{self.prefix}{name}".lower(), field_default(self.cls, name))
             taken = taken + keys[:1]
             if keys:
                 set_attribute(made, name, self.checked(name, notes, given[keys[0]]))
@@ -139,7 +143,11 @@ class Model:
                 ):
                     default = self.checked(name, notes, default)
                 set_attribute(made, name, default if is_all and not is_elsewhere else overridable(default))
-        self.keep_others(made, {name: value for name, value in given.items() if name not in taken})
+        for key, value in given.items() if plain(self.config.get("extra"), "") == "allow" else []:
+            if key not in taken:
+                set_attribute(made, key, unknown if key in self.names else value)
+        if len(given) > len(taken):
+            may_raise()
         finish(made)
         for name, method, when in self.of_the_whole:
             if when == "entries":
@@ -148,12 +156,6 @@ class Model:
                     set_attribute(made, one, slots(entries).get(one, unknown))
             elif when == "after":
                 call_own(made, name)
-
-    def keep_others(self, made, values):
-        if values:
-            may_raise()
-        for name, value in values.items() if plain(self.config.get("extra"), "") == "allow" else ():
-            set_attribute(made, name, unknown if name in self.names else value)
 
     def keys(self, name, notes):
         """Return the names under which a field is given, the first one that counts first."""
@@ -226,9 +228,3 @@ def as_kind(value, kind):
     if found is None:
         may_raise()
     return value if found is said else unknown if found is None else at(found, value)
-
-
-class BaseSettings(BaseModel):
-    """Of pydantic 1: a model whose fields the environment may give."""
-
-    is_elsewhere = True

@@ -1,10 +1,4 @@
-"""pydantic_settings: models whose fields the environment, a file of variables or the command line may give."""
+"""pydantic_settings: models whose fields the environment may give, or a file of variables."""
 
-from stubs.pydantic import BaseModel, ConfigDict
-
-
-class BaseSettings(BaseModel):
-    is_elsewhere = True
-
-
-SettingsConfigDict = ConfigDict
+from stubs.pydantic import BaseSettings
+from stubs.pydantic import ConfigDict as SettingsConfigDict
