@@ -118,11 +118,11 @@ def call_method(m: Walker, owner: Instance, method: str, arguments: CallArgument
     if not isinstance(state, StubObject):
         if (cls := _class_of(m, owner)) is None or not cls.lookup("keeps_nothing"):
             return None
-        state = StubObject(cls, instance=owner)
+        state = StubObject(cls)
     function = state.cls.lookup(method)
     if not isinstance(function, StubFunction):
         return None
-    return _given(_called(m, bound(function, state), arguments, node), node)
+    return _given(_called(m, bound(function, StubObject(state.cls, state.slots, owner)), arguments, node), node)
 
 
 def _given(found: Any, node: ast.Call) -> Value | None:

@@ -205,7 +205,18 @@ def absl_program(seed: int) -> str:
     return "\n".join([*head, *lines, "FLAGS(sys.argv)", f"result = dict({read})", ""])
 
 
-KINDS_OF_FIELDS = ("int", "float", "str", "bool", "Optional[int]", "Optional[str]", "List[int]", "Kind", "Inner", "Any")
+FITTING = {
+    "int": ("3", "'3'", "2.0", "True"),
+    "float": ("3", "0.5", "'1e-4'", "True"),
+    "str": ("'3'", "'mps'"),
+    "bool": ("True", "'yes'", "'f'", "1", "0.0"),
+    "Optional[int]": ("3", "None", "'3'"),
+    "Optional[str]": ("'mps'", "None"),
+    "List[int]": ("['3', 4]", "[2]"),
+    "Kind": ("'mps'", "3"),
+    "Inner": ("{'lr': '3', 'n': 7}", "Inner(n='8')"),
+    "Any": ("'3'", "0.5"),
+}
 GIVEN = ("3", "0.5", "'3'", "'1e-4'", "'mps'", "True", "'yes'", "2.0", "None", "['3', 4]", "{'lr': '3', 'n': 7}", "Inner(n='8')")
 VALIDATORS = ("value * 2", "value", "str(value)", "None if value is None else value", "value if value else 3")
 
@@ -214,14 +225,15 @@ def pydantic_program(seed: int, version: int = 2) -> str:
     """Return a program that makes an object of a drawn model of pydantic of drawn values."""
     draw = random.Random(seed)
     names = [name.replace("-", "_") for name in draw.sample(NAMES, draw.randint(1, 4))]
-    fields, methods, keys = [], [], list(names)
+    fields, methods = [], []
+    keys: dict[str, str] = {}
     for name in names:
-        kind = draw.choice(KINDS_OF_FIELDS)
-        default = None if draw.random() < 0.3 else draw.choice(GIVEN)
+        kind = keys[name] = draw.choice(list(FITTING))
+        default = None if draw.random() < 0.3 else _fitting(draw, kind)
         options = [f"default={default}"] if default is not None else []
         if draw.random() < 0.2:
             options.append(f"alias='{name}_x'")
-            keys.append(f"{name}_x")
+            keys[f"{name}_x"] = kind
         if draw.random() < 0.15 and version == 2:
             options.append("validate_default=True")
         if len(options) > (default is not None):
@@ -243,12 +255,14 @@ def pydantic_program(seed: int, version: int = 2) -> str:
         if version == 2
         else "validator, root_validator"
     )
-    given = ", ".join(f"{key}={draw.choice(GIVEN)}" for key in keys if draw.random() < 0.5)
+    given = ", ".join(f"{key}={_fitting(draw, kind)}" for key, kind in keys.items() if draw.random() < 0.6)
     made = draw.choice(
         (f"Made({given})", f"Made(**dict({given}))", f"Made.{'model_validate' if version == 2 else 'parse_obj'}(dict({given}))")
     )
     dumped = draw.choice(("{name: getattr(made, name) for name in NAMES}", f"made.{'model_dump' if version == 2 else 'dict'}()"))
-    read = ", ".join(f"{name}=found[{name!r}]" for name in names)
+    inner = {"Kind": "value", "Inner": "n"}
+    parts = [(name, f"found[{name!r}]", inner.get(keys[name])) for name in names]
+    read = ", ".join(f"{name}=getattr({of}, {part!r}, 0)" if part else f"{name}={of}" for name, of, part in parts)
     return (
         f"import enum\nfrom typing import Annotated, Any, List, Optional\nfrom pydantic import BaseModel, Field, {head}\n"
         "class Kind(enum.Enum):\n    a = 'mps'\n    b = 3\n"
@@ -256,6 +270,11 @@ def pydantic_program(seed: int, version: int = 2) -> str:
         f"class Made(BaseModel):\n{said if config else ''}{''.join(fields)}{''.join(methods)}"
         f"NAMES = {names!r}\nmade = {made}\nfound = {dumped.replace('NAMES', repr(names))}\nresult = dict({read})\n"
     )
+
+
+def _fitting(draw: random.Random, kind: str) -> str:
+    """Return a value that mostly is one for a field of a kind."""
+    return draw.choice(FITTING[kind] if draw.random() < 0.9 else GIVEN)
 
 
 def _pydantic_method(draw: random.Random, number: int, names: list[str], version: int) -> str:
