@@ -59,7 +59,9 @@ class BaseModel:
 
     def model_validate(self, obj=None, **more):
         """Return the object that a class makes of a dict."""
-        return instantiate(self, slots(obj), not is_complete(obj)) if obj is None or is_dict(obj) else obj
+        if obj is not None and is_own_class(class_of(obj)):
+            return obj
+        return instantiate(self, slots(obj) if is_dict(obj) else {}, not is_dict(obj) or not is_complete(obj))
 
     parse_obj = model_validate
 
