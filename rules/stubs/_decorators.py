@@ -85,29 +85,29 @@ def is_name(word, name):
     return word in names or word in [one.replace("_", "-").lower() for one in names]
 
 
-def start_held(held, words, is_all, group=None):
+def start_held(held, words, is_all, group=None, left=9):
     """Call what something holds that runs first, then the command that words name; each of them where no words are known."""
     first = [value for _, value, way in held if way == FIRST]
     commands = [one for one in held if one[2] not in (FIRST, OTHERWISE)]
     if len(commands) == 1 and len(held) == 1 and group is None and is_function(commands[0][1]):
-        return start(commands[0][1], words, is_all)
+        return start(commands[0][1], words, is_all, left)
     at = place_of(commands, words, (first or [None])[0] if group is None else group)
     for value in first:
         start_function(value, words if words is None or at is None else words[:at], is_all)
-    for name, value, way in held:
+    for name, value, way in [one for one in held if one[2] != FIRST]:
         if words is None or (at is None and not is_all):
-            start(value, None, is_all)
-        elif at is not None and way != FIRST and is_name(text(words[at]), name):
-            start(value, words[at + 1 :], is_all)
+            start(value, None, is_all, left)
+        elif at is not None and is_name(text(words[at]), name):
+            start(value, words[at + 1 :], is_all, left)
         elif at is None and way == OTHERWISE:
-            start(value, words, is_all)
+            start(value, words, is_all, left)
 
 
-def start(value, words, is_all):
+def start(value, words, is_all, left):
     if is_function(value):
         start_function(value, words, is_all)
         held = commands_of(value)
-        if held:
-            start_held(held, words, is_all, value)
-    else:
-        start_held(commands_of(value), words, is_all)
+        if held and left:
+            start_held(held, words, is_all, value, left - 1)
+    elif left:
+        start_held(commands_of(value), words, is_all, None, left - 1)

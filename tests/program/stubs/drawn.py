@@ -296,3 +296,36 @@ def _pydantic_method(draw: random.Random, number: int, names: list[str], version
 def pydantic1_program(seed: int) -> str:
     """Return the same for pydantic 1."""
     return pydantic_program(seed, 1)
+
+
+def group_program(seed: int) -> str:
+    """Return a program whose drawn group of click, or of typer, calls drawn commands with drawn words."""
+    draw = random.Random(seed)
+    is_click = draw.random() < 0.5
+    fields = {name: [one for one in _fields(draw, 3) if one[2] is not None] for name in draw.sample(("top", "fit", "try_it", "go"), 3)}
+    first, *commands = fields
+    words = _flags(draw, fields[first], "-") if draw.random() < 0.5 else []
+    chosen = draw.choice(commands) if draw.random() < 0.8 else None
+    if chosen is not None:
+        words += [chosen.replace("_", "-"), *_flags(draw, fields[chosen], "-")]
+    parts = [_member(draw, name, fields[name], is_click, name == first, first) for name in fields]
+    head = "import click\n" if is_click else f"import typer\napp = typer.Typer({draw.choice(('', 'invoke_without_command=True'))})\n"
+    call = f"{first}(standalone_mode=False)" if is_click else "app()"
+    code = f"import sys\n{head}result = {{}}\nsys.argv = {['x', *words]!r}\n{''.join(parts)}"
+    return f"{code}try:\n    {call}\nexcept SystemExit:\n    pass\n"
+
+
+def _member(draw: random.Random, name: str, fields: list[tuple[str, str, str | None]], is_click: bool, is_first: bool, group: str) -> str:
+    """Return a command of a group, or the function that is the group, which writes down what it gets."""
+    body = f"    result.update(dict({', '.join(f'{name}_{one}={one}' for one, _, _ in fields)}))\n"
+    if not is_click:
+        by = "app.callback()" if is_first else f"app.command({name.replace('_', '-')!r})" if draw.random() < 0.5 else "app.command()"
+        given = ", ".join(f"{one}: {kind} = {default}" for one, kind, default in fields)
+        return f"@{by}\ndef {name}({given}):\n{body}"
+    by = f"click.group({draw.choice(('', 'invoke_without_command=True'))})" if is_first else f"{group}.command()"
+    lines = [f"@{by}"]
+    for one, kind, default in fields:
+        flag = f"--{one.replace('_', '-')}"
+        flags = f"{flag}/--no-{flag[2:]}" if kind == "bool" else flag
+        lines.append(f"@click.option({flags!r}, default={default})")
+    return "\n".join([*lines, f"def {name}({', '.join(one for one, _, _ in fields)}):", body])

@@ -22,6 +22,7 @@ DRAWN: dict[str, Callable[[int], str]] = {
     "click": drawn.click_program,
     "absl": drawn.absl_program,
     "pydantic": drawn.pydantic_program,
+    "typer.main": drawn.group_program,
 }
 
 
