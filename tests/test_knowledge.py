@@ -27,6 +27,7 @@ from mpslint.settings.dialect import Dialect, Spelling
 from mpslint.settings.dialects import load_dialects
 from mpslint.settings.roles import load_roles
 from mpslint.settings.vocabulary import load_vocabulary
+from mpslint.target.packages import newest_versions, oldest_read
 from mpslint.tensors.kinds import load_kinds
 from mpslint.tensors.signatures import load_signatures
 from tests.contradictions import refuse_false_claims, refuse_impossible_operators
@@ -127,8 +128,9 @@ def refuse_dangling(message: Message) -> None:
     said = " ".join(
         text for one in explanations for text in (one.title, one.means, one.does_not_mean, *(change.say for change in one.changes))
     )
+    in_library = {"package"} if any(case.library for case in message.cases) else set()
     named = {*PLACEHOLDER.findall(said), *(name for case in message.cases for name in case.named)}
-    assert named <= frozenset.intersection(*(wording.pattern.captures for wording in message.wordings)), message.id
+    assert named - in_library <= frozenset.intersection(*(wording.pattern.captures for wording in message.wordings)), message.id
     assert set(message.explains) <= set(catalogue().messages), message.id
     for name, value in (item for one in explanations for change in one.changes for item in change.settings.items()):
         kind = load_vocabulary()[name]
@@ -171,3 +173,9 @@ def test_no_operator_is_missing_and_computed_at_once(table: str) -> None:
     known = platform_data("operators")
     there = {*known["never"], *(name for group in known["first"].values() for name in group)}
     assert {name for row in platform_data(file)[key] for name in row.get("op", ())} <= there
+
+
+def test_the_oldest_releases_that_rules_were_read_in_are_known_ones() -> None:
+    """Of packages that the knowledge covers, and no newer than the newest."""
+    for name, first in oldest_read().items():
+        assert first <= newest_versions()[name], name

@@ -20,14 +20,13 @@ from mpslint.settings.spelling import WrittenSetting, quote_of
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
-    """Yield each choice between CUDA and the CPU that decides a setting, once.
+    """Yield each choice between CUDA and the CPU that decides a setting, once, but those that give a device, too: `forgotten_mps` has them.
 
-    Options: `setting`, and the `word` that says it; `but_names` leaves out the choice of
-    a device's name, which `forgotten_mps` finds.
+    Options: `setting`, and the `word` that says it.
     """
     platform = load_platform()
     choices = {id(c.node): c for c in evidence.facts.choices if c.source in platform.cuda_questions | platform.devices}
-    seen = {id(match.node) for match in forgotten_mps.find(evidence, {})} if options.get("but_names") else set()
+    seen = {id(match.node) for match in forgotten_mps.find(evidence, {})}
     for setting in (s for m in evidence.file_plans.matched for s in m.settings if s.name == options["setting"]):
         node = _decided_by(setting, evidence)
         while node is not None and id(node) not in choices:
@@ -48,8 +47,11 @@ def _decided_by(setting: Setting, evidence: Evidence) -> ast.AST | None:
 
 
 def rewrite(match: Match, evidence: Evidence) -> WrittenSetting | None:
-    """Return the edit that leaves the choice to Lightning, which takes CUDA, the Mac's GPU or the CPU, whichever there is."""
-    if not isinstance(match.node, ast.IfExp):
+    """Return the edit that leaves the choice to Lightning, which takes CUDA, the Mac's GPU or the CPU, whichever there is.
+
+    What else reads the choice would get a word that is no device.
+    """
+    if not isinstance(match.node, ast.IfExp) or not forgotten_mps.is_of_accelerator(match.node, evidence):
         return None
     quote = quote_of(evidence.text)
     return WrittenSetting((Edit(match.span, f"{quote}auto{quote}"),), f"accelerator={quote}auto{quote}")

@@ -31,7 +31,7 @@ QUESTIONS = ("cuda.is_available", "cuda.device_count")
 """One of these stands in a program that asks for CUDA before it uses it."""
 
 
-__all__ = ["find", "rewrite"]
+__all__ = ["find", "is_of_accelerator", "rewrite"]
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
@@ -63,13 +63,15 @@ def _choices(evidence: Evidence) -> Iterator[Match]:
         is_asked = choice.source in load_platform().cuda_questions or (isinstance(choice.node, ast.If) and not choice.source)
         if not is_asked or isinstance(choice.node, ast.Assert) or constants_of(choice.node, load_kinds().gpu):
             continue
-        if any(is_other(choice.node, evidence) for is_other in (_is_of_autocast, _is_of_no_parameters, _is_accelerator)):
+        if any(is_other(choice.node, evidence) for is_other in (_is_of_autocast, _is_of_no_parameters)):
             continue
         names = [name for name in choice.given if _is_for_cuda_only(choice, name, for_cuda)]
         for_cuda.update(origin_of(choice.given[name]) for name in names)
         cpu = _of_statement(choice, names, evidence) if isinstance(choice.node, ast.If) else _of_expression(choice) if names else None
-        if cpu is not None and not is_idle(cpu if isinstance(choice.node, ast.If) else choice.node, evidence):
-            shown = choice.node.test if isinstance(choice.node, ast.If) else choice.node
+        if cpu is None:
+            continue
+        made, shown = (cpu, choice.node.test) if isinstance(choice.node, ast.If) else (choice.node, choice.node)
+        if not is_of_accelerator(made, evidence, are_all=False) and not is_idle(made, evidence):
             yield _chosen(shown, cpu, choice, evidence)
     yield from _switched_off(evidence)
     yield from _by_flag(evidence)
@@ -175,12 +177,15 @@ def _is_of_autocast(node: ast.AST, evidence: Evidence) -> bool:
     return call is not None and ast.unparse(call.func).rpartition(".")[2] in ("autocast", "GradScaler")
 
 
-def _is_accelerator(node: ast.AST, evidence: Evidence) -> bool:
-    """Return whether a choice says what kind of accelerator a Trainer takes (Lightning's `accelerator=`), which is no device's name."""
-    parent = evidence.parents.get(node)
+def is_of_accelerator(node: ast.AST, evidence: Evidence, are_all: bool = True) -> bool:
+    """Return whether a choice says only what kind of accelerator a Trainer takes (Lightning's `accelerator=`), which is no device's name.
+
+    Unless what is seen is enough (not `are_all`), nobody else may read it.
+    """
     tables = (table for dialect in load_dialects().all for table in dialect.tables.values())
     names = {name for table in tables for name, _ in table.spellings_of("device.accelerator")}
-    return isinstance(parent, ast.keyword) and parent.arg in names
+    parents = [evidence.parents.get(use) for use in uses_of(node, evidence, are_all) or ()]
+    return bool(parents) and all(isinstance(one, ast.keyword) and one.arg in names for one in parents)
 
 
 def _is_of_no_parameters(node: ast.AST, evidence: Evidence) -> bool:

@@ -102,9 +102,11 @@ def _lies_on_gpu(call: Call) -> bool:
 def _is_meant(entry: KnownCall, call: Call, evidence: Evidence) -> bool:
     """Return whether a call is where the entry asks for it, and is not given what was moved to the CPU for it."""
     uses = _uses(call, evidence)
-    if entry.kind != RAISES and any(_is_on_cpu(one, evidence) for one in uses or [call]):
+    if entry.kind != RAISES and not _lies_on_gpu(call) and any(_is_on_cpu(one, evidence) for one in uses or [call]):
         return False
-    if entry.inside and not (_is_on_gpu(call) or any(getattr(function, "name", "") in entry.inside for function in call.context.functions)):
+    if entry.inside and not (
+        _is_on_gpu(call) or _lies_on_gpu(call) or any(getattr(function, "name", "") in entry.inside for function in call.context.functions)
+    ):
         return False
     if not is_given(call, entry.condition.positional, entry.given):
         return False

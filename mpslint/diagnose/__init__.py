@@ -15,7 +15,7 @@ from mpslint.diagnose.compact import strip_escapes, unwrap
 from mpslint.diagnose.diagnosis import Diagnosis, Explained, Symptom, UnknownError
 from mpslint.diagnose.fill import filled
 from mpslint.diagnose.first_versions import explanation_of
-from mpslint.diagnose.frames import UserLine, own_frame
+from mpslint.diagnose.frames import UserLine, library_frame, own_frame
 from mpslint.diagnose.log import Log, LogPlace, log_of_bytes, read_log
 from mpslint.diagnose.matching import MOST_TIMES, Index, TextMatch, build_index, find_matches
 from mpslint.diagnose.memory_log import MemoryLog, read_memory_log
@@ -79,7 +79,10 @@ def _symptom(
     explanation, found = known.verdicts[memory.verdict] if memory else first.message.explanation, dict[str, str]()
     if first.message.reader in (OPERATOR, NAME):
         explanation, found = explanation_of(first.message, first.squeezed, captures, known.verdicts)
-    explanation = case_of(log, group, captures, versions) or explanation
+    library = next(filter(None, (library_frame(log, match.start) for match in group[:MOST_TIMES])), None)
+    if library is not None:
+        found = {**found, "package": library.package}
+    explanation = case_of(log, group, {**captures, **found}, versions) or explanation
     return Symptom(
         message=first.message,
         explanation=filled(explanation, {**captures, **found}, versions),
@@ -90,6 +93,7 @@ def _symptom(
         wording=first.wording.versions,
         memory=memory,
         frame=next(filter(None, (own_frame(log, match.start) for match in group[:MOST_TIMES])), None),
+        library=library,
         follows=_explained_by(first, matches),
     )
 

@@ -9,7 +9,7 @@ from mpslint.diagnose.catalogue import Explanation, MessageCase
 from mpslint.diagnose.compact import squeeze
 from mpslint.diagnose.frames import TracedFrame, frames_above
 from mpslint.diagnose.log import Log
-from mpslint.diagnose.matching import TextMatch
+from mpslint.diagnose.matching import MOST_TIMES, TextMatch
 
 _AROUND = 400
 """How far before and behind a message its other words may stand."""
@@ -21,7 +21,7 @@ def case_of(log: Log, group: Sequence[TextMatch], captures: Mapping[str, str], v
     message = first.message
     if not message.cases:
         return None
-    frames = frames_above(log, first.start)
+    frames = next(filter(None, (frames_above(log, match.start) for match in group[:MOST_TIMES])), ())
     around = squeeze(log.text[max(0, first.start - _AROUND) : first.end + _AROUND])
     return next((case.explanation for case in message.cases if _holds(case, frames, around, captures, versions)), None)
 
@@ -31,6 +31,8 @@ def _holds(
 ) -> bool:
     """Return whether all that a case asks for is there."""
     if case.frames and not any(_is_frame(asked, frame) for asked in case.frames for frame in frames):
+        return False
+    if case.library and "package" not in captures:
         return False
     if not all(word in around for word in case.near):
         return False

@@ -76,12 +76,13 @@ class SeenText:
 class MessageCase:
     """What a message means where its traceback, the words around it, what it names or the versions of the log say more.
 
-    All that a case asks for must hold: one of its `frames` stands in the traceback, all words of `near` around the message, each capture of
-    `named` is one of its words, and the log names versions in `versions`.
+    All that a case asks for must hold: one of its `frames` stands in the traceback, with `library` it ends in the code of one, all words of
+    `near` stand around the message, each capture of `named` is one of its words, and the log names versions in `versions`.
     """
 
     frames: tuple[str, ...]
     """Ends of paths (`lr_monitor.py`) and names of functions behind a colon (`:_bincount`)."""
+    library: bool
     near: tuple[str, ...]
     named: Mapping[str, tuple[str, ...]]
     versions: VersionRange
@@ -158,6 +159,7 @@ def _case(entry: Mapping[str, Any], message: Mapping[str, Any]) -> MessageCase:
     """Return a case; what it doesn't say of its explanation the message says."""
     return MessageCase(
         tuple(entry.get("frames", ())),
+        entry.get("library", False),
         tuple(map(squeeze, entry.get("near", ()))),
         {name: tuple(words) for name, words in entry.get("named", {}).items()},
         VersionRange.parse(entry.get("versions", "")),

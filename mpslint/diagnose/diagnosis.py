@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from mpslint.core.versions import Version, VersionRange
 from mpslint.diagnose.catalogue import Explanation, Message, TextRole
-from mpslint.diagnose.frames import UserLine
+from mpslint.diagnose.frames import TracedFrame, UserLine
 from mpslint.diagnose.log import LogPlace
 from mpslint.diagnose.memory_log import MemoryLog
 from mpslint.diagnose.out_of_memory import OutOfMemory
@@ -30,7 +30,8 @@ class Symptom:
     """One recognised message of a log, at the first place where it stands.
 
     `quote` is the text as pasted, on one line; `wording` the versions that print it so; `memory` the arithmetic of an
-    out-of-memory text; `frame` the user's own line in its traceback; `follows` the message that explains this one.
+    out-of-memory text; `frame` the user's own line in its traceback; `library` that of the library in which it ends; `follows` the message
+    that explains this one.
     """
 
     message: Message
@@ -42,6 +43,7 @@ class Symptom:
     wording: VersionRange
     memory: OutOfMemory | None = None
     frame: UserLine | None = None
+    library: TracedFrame | None = None
     follows: str = ""
 
     @property
@@ -57,6 +59,7 @@ class UnknownError:
     text: str
     place: LogPlace
     frame: UserLine | None = None
+    library: TracedFrame | None = None
 
 
 @dataclass(frozen=True, slots=True)

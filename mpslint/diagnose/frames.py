@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from mpslint.core.knowledge import platform_data
 from mpslint.diagnose.compact import strip_escapes
 from mpslint.diagnose.log import Log
 
@@ -60,11 +61,21 @@ class UserLine:
 
 @dataclass(frozen=True, slots=True)
 class TracedFrame:
-    """A file that a traceback runs through, with `/` between its folders, and the function, '' where it isn't printed."""
+    """A file that a traceback runs through, with `/` between its folders; its function and line of code, '' where they aren't printed."""
 
     path: str
     function: str
     line: int
+    text: str = field(default="", compare=False)
+
+    @property
+    def package(self) -> str:
+        """The package that a library's file belongs to."""
+        return self.path.partition("/")[0].removesuffix(".py")
+
+    def __str__(self) -> str:
+        place = f"{self.path}, line {self.line}" + (f" ({self.function})" if self.function not in ("", "module") else "")
+        return f"{place}: {self.text}" if self.text else place
 
 
 def frames_above(log: Log, offset: int) -> tuple[TracedFrame, ...]:
@@ -76,8 +87,24 @@ def frames_above(log: Log, offset: int) -> tuple[TracedFrame, ...]:
         if path:
             function = _FUNCTION.match(text, match.end())
             line = int(match["line"] or match["path_line"] or match["rich_line"])
-            found.append(TracedFrame(path.replace("\\", "/"), function.group(1) if function is not None else "", line))
+            written = _WRITTEN.match(text, match.end()) if match["file"] else None
+            code = written.group(1).strip() if written is not None else ""
+            found.append(TracedFrame(path.replace("\\", "/"), function.group(1) if function is not None else "", line, code))
     return tuple(found)
+
+
+def library_frame(log: Log, offset: int) -> TracedFrame | None:
+    """Return the frame of a library in which a traceback ends, by its path in that library; None where it ends in the user's code.
+
+    What lies beneath is skipped: the standard library, and packages whose lines don't say who asked for what.
+    """
+    for frame in reversed(frames_above(log, offset)):
+        _, installed, path = frame.path.rpartition("-packages/")
+        if installed and (found := dataclasses.replace(frame, path=path)).package not in platform_data("packages")["beneath"]:
+            return found
+        if not installed and not _LIBRARY.search(frame.path):
+            return None
+    return None
 
 
 def _traceback(log: Log, offset: int) -> str:

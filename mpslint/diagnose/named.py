@@ -12,7 +12,7 @@ from mpslint.core.knowledge import platform_data
 from mpslint.core.versions import Version, parse_version
 from mpslint.diagnose.compact import blank_escapes, unwrap
 from mpslint.diagnose.diagnosis import UnknownError
-from mpslint.diagnose.frames import own_frame
+from mpslint.diagnose.frames import library_frame, own_frame
 from mpslint.diagnose.log import Log
 
 _RAISED = re.compile(r"(?:Error|Exception|Interrupt|Exit)\b(?=:|\s*$)", re.MULTILINE)
@@ -46,7 +46,8 @@ def unknown_errors(log: Log, known: Sequence[tuple[int, int]]) -> tuple[UnknownE
         before = bisect.bisect_left(known_starts, reach)
         if match and not (before and start < known[before - 1][1]):
             found[match.group()] = start
-    return tuple(UnknownError(text, log.place(start), own_frame(log, start)) for text, start in [*found.items()][-_MOST_SHOWN:])
+    last = [*found.items()][-_MOST_SHOWN:]
+    return tuple(UnknownError(text, log.place(start), own_frame(log, start), library_frame(log, start)) for text, start in last)
 
 
 def _ends_of_tracebacks(text: str) -> Iterator[int]:

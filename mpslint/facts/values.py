@@ -278,12 +278,8 @@ class Class:
     """The annotated names of its body, in order: the fields if it is a dataclass."""
     kinds: dict[str, str] = field(default_factory=dict)
     """Which of them are given by keyword only, and which are passed on to what runs after the others are filled, and not kept."""
-    nested: dict[str, Class] = field(default_factory=dict)
-    """The classes that make objects of the dicts which some of the fields are given."""
-    aliases: dict[str, str] = field(default_factory=dict)
-    """The names of fields by the other name under which they are given."""
-    validators: dict[str, list[Function]] = field(default_factory=dict)
-    """The functions through which annotations send what some of the fields are given."""
+    frame: Frame | None = None
+    """Where the names in its annotations mean something."""
     _above: tuple[Value, ...] | None = None
     _lineage: tuple[Class, ...] = ()
     _outside: tuple[str, ...] | None = None
@@ -318,13 +314,9 @@ class Class:
         """The fields if it is a dataclass, those of its bases in the file first."""
         return tuple(dict.fromkeys(name for cls in reversed(self.lineage()) for name in cls.fields))
 
-    def all_aliases(self) -> dict[str, str]:
-        """The names of fields, those of its bases in the file included, by the other name under which they are given."""
-        return {alias: name for cls in reversed(self.lineage()) for alias, name in cls.aliases.items()}
-
-    def nested_class(self, name: str) -> Class | None:
-        """Return the class that makes an object of the dict which a field is given, or None."""
-        return next((cls.nested[name] for cls in self.lineage() if name in cls.nested), None)
+    def makers(self) -> tuple[str, ...]:
+        """The qualified names of what may say that its annotated names are fields: of the classes outside, and of its decorators."""
+        return (*self.outside_bases(), *(one.name for one in self.decorators if isinstance(one, (Instance, Symbol))))
 
     def above(self, name: str) -> Value | None:
         """Return an attribute of the bases in the file, or None; unknown where other bases may have taken their place."""

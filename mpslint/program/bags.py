@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from mpslint.facts.values import DictEntry, Instance, Items, Known, Mapping, Value, method_of
+from mpslint.facts.values import Class, DictEntry, Instance, Items, Known, Mapping, Value, method_of
 from mpslint.program.arguments import CallArguments
 from mpslint.program.machine import Walker
 
@@ -13,11 +13,12 @@ OTHER = "another file"
 
 
 def entries_of(value: Value) -> Iterator[tuple[str, Value]]:
-    """Yield the keys of a dict, or of an object that holds settings, with their values."""
+    """Yield the keys of a dict, of an object that holds settings, or of a class, with their values."""
     if isinstance(value, Mapping):
         yield from ((str(key), entry.value) for key, entry in value.slots.items() if isinstance(entry, DictEntry))
-    elif isinstance(value, Instance):
-        yield from ((key, one) for key, one in value.written_slots().items() if isinstance(key, str))
+    elif isinstance(value, (Instance, Class)):
+        held = value.written_slots() if isinstance(value, Instance) else value.slots
+        yield from ((key, one) for key, one in held.items() if isinstance(key, str))
 
 
 def kept_parameters(m: Walker, arguments: CallArguments) -> Value:

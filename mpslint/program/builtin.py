@@ -246,7 +246,7 @@ def _super(m: Walker, given: Sequence[Value]) -> Value:
         if base.bases_above() != tuple(after[1:]):  # what comes next for this object is not all above the class itself
             base = Class(base.node, base.slots, tuple(after[1:]), base.decorators)
         return Instance(base.node.name, call=own.call, slots=own.slots, cls=base, proxied=own, born=own.born)
-    return Instance(base.name, call=own.call, slots=own.slots, born=own.born) if isinstance(base, Symbol) else Instance("")
+    return Instance(base.name, call=own.call, slots=own.slots, proxied=own, born=own.born) if isinstance(base, Symbol) else Instance("")
 
 
 def _classes_after(cls: Class | None, before: Class) -> Sequence[Value]:

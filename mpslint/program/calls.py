@@ -50,6 +50,7 @@ from mpslint.program.machine import COMMAND_WORDS, Walker
 from mpslint.program.outside import call_outside, follow_callbacks
 from mpslint.program.platform import NO_ANSWER
 from mpslint.program.reach import Reach, extend
+from mpslint.program.stubs import hooks
 from mpslint.program.stubs import library as stubs
 from mpslint.tensors import loaders, modules
 from mpslint.tensors.meet import name_device
@@ -167,7 +168,9 @@ def evaluate_arguments(m: Walker, node: ast.Call) -> CallArguments:
 def call_value(m: Walker, callee: Value, receiver: Value | None, arguments: CallArguments, node: ast.Call) -> Value:
     """Return what calling `callee` returns."""
     if isinstance(callee, Function):
-        return call_function(m, callee, arguments.given, arguments.named, arguments.is_open, node)
+        result = call_function(m, callee, arguments.given, arguments.named, arguments.is_open, node)
+        hooks.start_commands(m, callee)
+        return result
     if isinstance(callee, Bound) and callee.function is not None:
         given = arguments.given if callee.function.is_static else [callee.receiver, *arguments.given]
         return call_function(m, callee.function, given, arguments.named, arguments.is_open, node)
@@ -228,7 +231,7 @@ def _call_symbol(m: Walker, callee: Symbol, receiver: Value | None, arguments: C
     if name in platform.version_of and isinstance(first := arguments.first(), Known):
         version = m.versions.get(str(first.value).lower())
         return Known(".".join(map(str, version)), node, source=f"{first.value}.__version__") if version is not None else UNKNOWN
-    if (made := stubs.call(m, name, arguments, node)) is not None:
+    if (made := stubs.call(m, name, arguments, node, receiver)) is not None:
         return made
     if name in platform.finders and isinstance(first := arguments.first(), Known) and first.value in platform_data("shell")["missing"]:
         return Known(None, node, source=name)
@@ -240,8 +243,6 @@ def _call_symbol(m: Walker, callee: Symbol, receiver: Value | None, arguments: C
         return config
     if (given := _of_python(m, name, arguments, node)) is not None:
         return given
-    if name in platform.validators and isinstance(receiver, Class):
-        return fields.validated(m, receiver, arguments, node)
     if name in platform.field_copiers and (made := fields.replaced(m, arguments, node)) is not None:
         return made
     if name in platform.field_makers:
@@ -326,10 +327,9 @@ def instantiate(m: Walker, cls: Class, arguments: CallArguments, node: ast.Call 
         modules.become_module(m, instance, node)
     outside = cls.outside_bases()
     constructor = cls.lookup("__init__")
-    if node is not None:
-        stubs.begin(m, instance, outside, node, *([] if isinstance(constructor, Function) else [arguments]))
     is_filled = isinstance(constructor, Function) or stubs.holds_settings(m, instance)
-    if not is_filled or fields.takes_dicts(m, cls):
+    stubs.begin(m, instance, cls.makers(), node, None if isinstance(constructor, Function) else arguments)
+    if not is_filled:
         fields.fill(m, instance, cls, arguments, node)
     if isinstance(constructor, Function):
         call_function(m, constructor, [instance, *arguments.given], arguments.named, arguments.is_open, node)

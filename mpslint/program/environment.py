@@ -10,12 +10,8 @@ from mpslint.facts.joined import join
 from mpslint.facts.values import UNKNOWN, DictEntry, Instance, Known, Mapping, Unknown, Value, is_weak, weakened
 from mpslint.program.arguments import CallArguments
 from mpslint.program.machine import Walker
-from mpslint.project.loaded import DOTENV
 
 ENVIRONMENT = "os.environ"
-SETTERS = frozenset({"dotenv.set_key"})
-LOADERS = frozenset({"dotenv.load_dotenv", "dotenv.main.load_dotenv"})
-"""Functions that set the variables of a file."""
 NOT_HERE = Unknown("environment")
 
 
@@ -90,17 +86,3 @@ def update(m: Walker, arguments: CallArguments, node: ast.Call) -> None:
     for name, argument in arguments.keywords.items():
         if argument.keyword is not None:
             write(m, Known(name), argument.value, argument.keyword, argument.keyword.value)
-
-
-def call_outside(m: Walker, names: tuple[str, ...], arguments: CallArguments, node: ast.Call) -> Value | None:
-    """Record the outside functions that set a variable; None for any other."""
-    if names and names[0] in SETTERS and len(arguments.positional) >= 3 and (value_node := arguments.positional[2].node) is not None:
-        write(m, arguments.positional[1].value, arguments.positional[2].value, node, value_node)
-        return UNKNOWN
-    if names and names[0] in LOADERS and m.project is not None:
-        path = arguments.get(0, "dotenv_path") or Known(DOTENV)
-        text = path.value if isinstance(path, Known) else None
-        for one in m.project.load_variables(m, text) if isinstance(text, str) else ():
-            write(m, Known(one.name), one.value, node, node, "dotenv")
-        return UNKNOWN
-    return None

@@ -10,7 +10,6 @@ from mpslint.facts.values import (
     UNKNOWN,
     Argument,
     Class,
-    DictEntry,
     Function,
     Instance,
     Items,
@@ -22,7 +21,6 @@ from mpslint.facts.values import (
     Value,
     weakened,
 )
-from mpslint.program import validators
 from mpslint.program.arguments import CallArguments
 from mpslint.program.exits import may_raise
 from mpslint.program.machine import Walker
@@ -33,12 +31,7 @@ _NOTHING = CallArguments((), {}, False)
 
 def has_fields(m: Walker, cls: Class) -> bool:
     """Return whether what a class annotates are its fields: by a decorator (`@dataclass`) or by a base (`pydantic.BaseModel`)."""
-    return not m.platform.field_classes.isdisjoint(_makers(cls.bases, cls.decorators))
-
-
-def takes_dicts(m: Walker, cls: Class) -> bool:
-    """Return whether a class makes objects of the dicts that its fields are given, and checks what they are given."""
-    return not m.platform.validating_classes.isdisjoint(_makers(cls.bases, cls.decorators))
+    return not m.platform.field_classes.isdisjoint(cls.makers())
 
 
 def field_default(m: Walker, arguments: CallArguments, node: ast.Call) -> Value:
@@ -59,48 +52,41 @@ def field_default(m: Walker, arguments: CallArguments, node: ast.Call) -> Value:
 def fill(m: Walker, instance: Instance, cls: Class, arguments: CallArguments, node: ast.Call | None) -> None:
     """Give an object the fields that its class has by default, then those of a call, then what the class itself makes of them.
 
-    Where the environment may answer (`BaseSettings`), or a call has arguments that are not known, a default is only a default.
+    Where a call has arguments that are not known, a default is only a default.
     """
-    makers = _makers(cls.bases, cls.decorators)
     own = [one for one in cls.lineage() if one.decorators or has_fields(m, one)]
     names = tuple(dict.fromkeys(name for one in reversed(own) for name in one.fields)) if own else cls.all_fields()
-    if takes_dicts(m, cls):
-        arguments = validators.with_checked_entries(m, cls, arguments, node)
-    if (arguments.is_open and has_fields(m, cls)) or makers & m.platform.environment_classes:
+    if arguments.is_open and has_fields(m, cls):
         for name in names:
             if (default := cls.lookup(name)) is not None:
                 m.store.write(instance.slots, name, weakened(default))
-    aliases = cls.all_aliases()
     kinds = {name: kind for own in reversed(cls.lineage()) for name, kind in own.kinds.items()}
     is_apart = {name for name in names if _says(cls, name, "init", False) or _says(cls, name, "kw_only", True)}
     by_position = [name for name in names if name not in is_apart and kinds.get(name) != "by keyword"]
-    given = {**dict(zip(by_position, arguments.positional, strict=False)), **{aliases.get(k, k): v for k, v in arguments.keywords.items()}}
+    given = {**dict(zip(by_position, arguments.positional, strict=False)), **arguments.keywords}
     is_bare = any(name not in given and cls.lookup(name) is None for name in names) or (
         bool(arguments.positional) and not has_fields(m, cls)
     )
     if not arguments.is_open and (is_bare or len(arguments.positional) > len(by_position) or not given.keys() <= set(names)):
         may_raise(m)
-    held = {name: _filled(m, cls, name, argument.value) for name, argument in given.items() if kinds.get(name) != "passed on"}
-    for name, value in (validators.check_fields(m, cls, held, node) if takes_dicts(m, cls) else held).items():
-        m.store.write(instance.slots, name, value)
+    for name, argument in given.items():
+        if kinds.get(name) != "passed on":
+            m.store.write(instance.slots, name, argument.value)
     for name in names if has_fields(m, cls) else ():
-        default = cls.lookup(name)
-        made = made_by_factory(m, cls, name) if name not in instance.slots else None
-        if made is not None:
-            m.store.write(instance.slots, name, made)
-        elif name not in instance.slots and (
-            isinstance(default, (Items, Mapping)) or (isinstance(default, Instance) and default.cls is not None and _is_made(cls, name))
-        ):
-            m.store.write(instance.slots, name, copied(default, is_deep=True))
+        if name not in instance.slots and (default := default_of(m, cls, name)) is not cls.lookup(name) and default is not None:
+            m.store.write(instance.slots, name, default)
     finish(m, instance, node)
-    if takes_dicts(m, cls):
-        validators.check_whole(m, instance, cls, node)
 
 
-def made_by_factory(m: Walker, cls: Class, name: str) -> Value | None:
-    """Return what a function of the program makes for a field of an object (`field(default_factory=...)`); None where none does."""
-    made_by = next((one for one in _calls(cls, name)[:1] if isinstance(m.factories.get(id(one)), Function)), None)
-    return m.calls.call_value(m, m.factories[id(made_by)], None, _NOTHING, made_by) if made_by is not None else None
+def default_of(m: Walker, cls: Class, name: str) -> Value | None:
+    """Return what a field of a new object is by default, which is its own where a function makes it, or where it holds others."""
+    calls = _calls(cls, name)
+    if calls and isinstance(factory := m.factories.get(id(calls[0])), Function):
+        return m.calls.call_value(m, factory, None, _NOTHING, calls[0])
+    default = cls.lookup(name)
+    is_made = any("factory" in (one.arg or "") for one in _keywords(cls, name))
+    is_own = isinstance(default, (Items, Mapping)) or (is_made and isinstance(default, Instance) and default.cls is not None)
+    return copied(default, is_deep=True) if is_own and default is not None else default
 
 
 def _calls(cls: Class, name: str) -> list[ast.Call]:
@@ -112,11 +98,6 @@ def _calls(cls: Class, name: str) -> list[ast.Call]:
 
 def _keywords(cls: Class, name: str) -> list[ast.keyword]:
     return [keyword for call in _calls(cls, name) for keyword in call.keywords]
-
-
-def _is_made(cls: Class, name: str) -> bool:
-    """Return whether each object of a class is given an object of its own for a field, by a call."""
-    return any("factory" in (one.arg or "") for one in _keywords(cls, name))
 
 
 def _says(cls: Class, name: str, keyword: str, answer: bool) -> bool:
@@ -172,65 +153,6 @@ def finish(m: Walker, made: Value, node: ast.Call | None) -> None:
         for name in m.platform.after_fields:
             if isinstance(method := made.cls.lookup(name), Function):
                 m.calls.call_function(m, method, [made], {}, True, node)
-
-
-def aliases_in(m: Walker, body: Sequence[ast.stmt]) -> dict[str, str]:
-    """Return the names of fields by the other name under which they are given (`rate: float = Field(alias="lr")`)."""
-    return {
-        alias: statement.target.id
-        for statement in body
-        if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name) and isinstance(statement.value, ast.Call)
-        for keyword in statement.value.keywords
-        if keyword.arg in m.platform.field_aliases
-        for alias in _names_of(m, keyword.value)
-    }
-
-
-def _names_of(m: Walker, node: ast.expr) -> list[str]:
-    """Return the names that an alias says: one, or several of which each will do (`AliasChoices("FP16", "half")`)."""
-    is_choice = isinstance(node, ast.Call) and getattr(m.value(node.func), "name", "") in m.platform.alias_choices
-    given = node.args if isinstance(node, ast.Call) and is_choice else [node]
-    return [one.value for one in given if isinstance(one, ast.Constant) and isinstance(one.value, str)]
-
-
-def nested_in(m: Walker, body: Sequence[ast.stmt], bases: Sequence[Value], decorators: Sequence[Value]) -> dict[str, Class]:
-    """Return the classes of the program that make objects of the dicts which some fields are given, by the name of the field."""
-    if m.platform.validating_classes.isdisjoint(_makers(bases, decorators)):
-        return {}
-    found = {}
-    for statement in body:
-        if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
-            kinds = [kind for name in plain_names(statement.annotation) if isinstance(kind := m.lookup(name), Class)]
-            if len(kinds) == 1:
-                found[statement.target.id] = kinds[0]
-    return found
-
-
-def _filled(m: Walker, cls: Class, name: str, value: Value) -> Value:
-    """Return what a field holds that is given a value: an object, where a class of fields takes a dict for one."""
-    kind = cls.nested_class(name)
-    return m.calls.instantiate(m, kind, _of_entries(value), None) if kind is not None and isinstance(value, Mapping) else value
-
-
-def validated(m: Walker, cls: Class, arguments: CallArguments, node: ast.Call) -> Value:
-    """Return the object that `Model.model_validate(entries)` makes of a class."""
-    first = arguments.first()
-    return m.calls.instantiate(m, cls, _of_entries(first) if isinstance(first, Mapping) else CallArguments((), {}, True), node)
-
-
-def _of_entries(entries: Mapping) -> CallArguments:
-    named = {
-        name: Argument(entry.value, entry.node, None, unpacked=True)
-        for name, entry in entries.slots.items()
-        if isinstance(name, str) and isinstance(entry, DictEntry)
-    }
-    return CallArguments((), named, entries.is_open)
-
-
-def _makers(bases: Sequence[Value], decorators: Sequence[Value]) -> set[str]:
-    """Return the names of the decorators and of the outside bases of a class."""
-    outside = [name for base in bases for name in (base.outside_bases() if isinstance(base, Class) else [getattr(base, "name", "")])]
-    return {*outside, *(decorator.name for decorator in decorators if isinstance(decorator, (Instance, Symbol)))}
 
 
 def plain_names(annotation: ast.expr) -> Iterator[str]:

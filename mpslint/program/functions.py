@@ -24,7 +24,7 @@ from mpslint.facts.values import (
     settled,
     weakened,
 )
-from mpslint.program import config_files, effects, implicit
+from mpslint.program import effects, implicit
 from mpslint.program.exits import Departure, Exit, Raised, cut, marks
 from mpslint.program.machine import DEEPEST_CALL, Walker
 from mpslint.program.stubs import hooks as stubs
@@ -35,23 +35,6 @@ from mpslint.tensors.traits import is_module
 MOST_KEPT = 128  # results that a function keeps which says nothing else
 DEEPEST_SETTINGS = 3
 """Objects of settings within one another whose constructor is followed."""
-
-
-def _composed(m: Walker, function: Function) -> Value | None:
-    """Return the configuration that a decorator (`@hydra.main(...)`) gives a function; None where none does."""
-    for decorator in function.decorators:
-        call = decorator.call if isinstance(decorator, Instance) else None
-        if call is not None and m.platform.typed_commands.intersection(call.names):
-            return stubs.first_parameter(m, function)
-        if call is None or not m.platform.composers.intersection(call.names):
-            continue
-        given = [call.keywords[name].value if name in call.keywords else UNKNOWN for name in ("config_path", "config_name")]
-        texts = [value.value for value in given if isinstance(value, Known) and isinstance(value.value, str)]
-        if len(texts) < 2:
-            return stubs.stored_config(m, given[1], function)
-        config = m.project.compose_config(m, texts[0], texts[1]) if m.project is not None else None
-        return config_files.as_object(config) if isinstance(config, Mapping) else None
-    return None
 
 
 def _is_within_itself(m: Walker, function: Function, positional: Sequence[Value]) -> bool:
@@ -253,14 +236,12 @@ def _bind_parameters(
             defaults[parameter.arg] = default
     for parameter in parameters.kwonlyargs[len(function.keyword_defaults) :]:
         names.append(parameter.arg)
-    options = stubs.option_values(m, function)
-    if names and names[0] not in bound and (composed := _composed(m, function)) is not None:
-        bound[names[0]] = composed
+    options = stubs.given_by_decorators(m, function)
     for name in names:
         if name not in bound:
             if is_sure and name not in defaults and name not in options:
                 raise Raised("TypeError")
-            given = defaults.get(name, options.get(name, UNKNOWN))
+            given = options.get(name, defaults.get(name, UNKNOWN))
             bound[name] = weakened(given) if is_open and name not in options else given
     if parameters.vararg is not None:
         bound[parameters.vararg.arg] = Items("tuple", dict(enumerate(rest)), None, is_open)

@@ -158,8 +158,6 @@ def _mapped(m: Walker, name: str, values: Sequence[Value], node: ast.Call) -> Va
     is_followed = isinstance(function, (Symbol, Function, Class)) or (isinstance(function, Bound) and function.function is not None)
     if not columns or None in columns or len(rows) > MOST_CALLS or not (is_followed or (name == "filter" and isinstance(function, Known))):
         return None
-    if isinstance(function, Symbol) and not function.name.startswith("builtins."):
-        return None
     rows_made: list[Value] | None = []
     before = marks(m)
     with m.silently(), m.store.path() as written:

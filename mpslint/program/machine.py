@@ -58,10 +58,7 @@ class Loader(Protocol):
         """Return a module in a package, walked; None where there is none."""
 
     def load_config(self, m: Walker, path: str, is_weak: bool, is_resolved: bool = False) -> Value | None:
-        """Return what a configuration file of the run holds; None for any other. Where the path is weak, so are the values.
-
-        Where references (`${model.width}`) are `is_resolved`, they are followed.
-        """
+        """Return what a configuration file of the run holds, its references followed or not; None for any other."""
 
     def load_variables(self, m: Walker, path: str) -> Sequence[EnvironmentWrite]:
         """Return the variables that a file of the run sets (`.env`); none of any other file."""
@@ -82,11 +79,8 @@ class Loader(Protocol):
     def module_at(self, m: Walker, path: str) -> Module | None:
         """Return the module that a Python file of the run is, walked; None for a path that means none of its files."""
 
-    def compose_config(self, m: Walker, folder: str, name: str, written: Sequence[Argument] = (), is_called: bool = False) -> Value | None:
-        """Return the configuration that Hydra composes of a folder beside the code that is walked; None where a file is missing.
-
-        Where the program calls for it, it gives the overrides (`written`), else the command line does.
-        """
+    def compose_config(self, m: Walker, folder: str, name: str, written: Sequence[Argument] | None) -> Value | None:
+        """Return the configuration that Hydra composes of a folder beside the code that is walked; None where a file is missing."""
 
 
 MOST_STEPS = 300_000

@@ -55,13 +55,13 @@ class Modules:
         part = self.run.parts.get(found) if found is not None else None
         return read_dotenv(part.document.text).environment if part is not None else ()
 
-    def compose_config(self, m: Walker, folder: str, name: str, written: Sequence[Argument] = (), is_called: bool = False) -> Value | None:
+    def compose_config(self, m: Walker, folder: str, name: str, written: Sequence[Argument] | None) -> Value | None:
         """Return the configuration that Hydra composes of a folder beside the code that is walked; None where a file is missing.
 
         Where the program calls for it, it gives the overrides (`written`), else the command line does.
         """
-        words = written if is_called else self.words() or ()
-        is_weak = not (is_called or self.is_told_all())
+        words = written if written is not None else self.words() or ()
+        is_weak = written is None and not self.is_told_all()
         return self.files.compose(os.path.join(os.path.dirname(self._importer(m)), folder), name, words, is_weak)
 
     @functools.cached_property

@@ -19,13 +19,12 @@ from mpslint.facts.values import (
     alternatives_of,
     is_weak,
 )
-from mpslint.program import bags, config_files, effects, environment, executed, implicit
+from mpslint.program import bags, config_files, effects, executed, implicit
 from mpslint.program.arguments import CallArguments
 from mpslint.program.called import record_call
 from mpslint.program.machine import Walker
 from mpslint.program.places import CONTENT, parts_of
 from mpslint.program.reach import BY_NAME, CHANGING, Reach, extend, written_by
-from mpslint.program.stubs import hooks
 from mpslint.program.stubs import library as stubs
 from mpslint.program.walk import called_name
 from mpslint.tensors import domain, libraries
@@ -55,9 +54,6 @@ def call_outside(m: Walker, callee: Value, receiver: Value | None, arguments: Ca
         libraries.place(m, names[0], receiver, arguments, node)
         record_call(m, names, method, receiver, arguments, node)
         return given
-    special = environment.call_outside(m, names, arguments, node)
-    if special is not None:
-        return special
     if method in m.platform.parameter_keepers and isinstance(receiver, Instance) and receiver.cls is not None:
         receiver.slots[m.platform.parameter_keepers[method]] = bags.kept_parameters(m, arguments)
     is_settings = method and isinstance(receiver, Instance) and stubs.holds_settings(m, receiver)
@@ -75,8 +71,8 @@ def call_outside(m: Walker, callee: Value, receiver: Value | None, arguments: Ca
     effects.hold(m, result, ())
     if isinstance(receiver, Instance) and (handled := stubs.call_method(m, receiver, method, arguments, node)) is not None:
         return handled
-    if m.project is not None and isinstance(callee, Instance) and callee.name in m.platform.command_groups:
-        hooks.start_group(m, callee)
+    if isinstance(callee, Instance) and receiver is None:
+        stubs.call_method(m, callee, "__call__", arguments, node)
     made_of = callee.call if isinstance(callee, Instance) else None  # what it was made of, it may call with these arguments
     kept = (*made_of.arguments, *made_of.keywords.values()) if made_of is not None else ()
     name = names[0] if names else ""

@@ -27,7 +27,7 @@ from mpslint.facts.values import (
     is_weak,
     method_of,
 )
-from mpslint.program import choices, effects, fields, validators
+from mpslint.program import choices, effects, fields
 from mpslint.program.arguments import CallArguments
 from mpslint.program.assignments import annotated_assignment, assign_statement, augmented_assignment, delete_statement, evaluate_annotations
 from mpslint.program.attributes import is_property
@@ -140,7 +140,7 @@ def _class(m: Walker, node: ast.ClassDef) -> bool:
         return True
     annotated, kinds = fields.names_of_fields(m, node.body)
     makers = [one for one in keywords.values() if isinstance(one, Class)]
-    cls = Class(node, dict(slots), bases, (*decorators, *makers), annotated, kinds)
+    cls = Class(node, dict(slots), bases, (*decorators, *makers), annotated, kinds, before)
     for name in [one for one in slots if (id(slots), one) in m.store.unsure]:
         m.store.unsure.add((id(cls.slots), name))
         if cls.above(name) is not None:  # on the other paths it has its base's
@@ -151,11 +151,8 @@ def _class(m: Walker, node: ast.ClassDef) -> bool:
     outside = {one.name for one in cls.bases_above() if isinstance(one, Symbol)}
     if outside & m.platform.enumerations and len(outside) == 1:
         cls.slots = dict(_members(cls))
-    if annotated:
-        if any(isinstance(slots.get(one), (Items, Mapping)) for one in annotated):
-            may_raise(m)  # a dataclass takes no list as a default
-        cls.nested, cls.aliases = fields.nested_in(m, node.body, bases, decorators), fields.aliases_in(m, node.body)
-        cls.validators = validators.validators_in(m, node.body) if fields.takes_dicts(m, cls) else {}
+    if any(isinstance(slots.get(one), (Items, Mapping)) for one in annotated):
+        may_raise(m)  # a dataclass takes no list as a default
     for value in (*slots.values(), *(m.functions.get(id(one)) for one in node.body)):
         for function in (value, value.setter, value.deleter) if isinstance(value, Function) else ():
             if function is not None and function.cls is None and function.frame.slots is slots:

@@ -34,9 +34,7 @@ _PATH = re.compile(r"""["']([^"'\n{}%*<>|]{1,200}\.(?:ya?ml|json|toml|ini|cfg))[
 _BEFORE = r"""(?:["']([\w./-]+)["']\)? *[,/] *)?f?["']([\w./-]*/)?([\w.-]*)"""
 _TEMPLATE = re.compile(_BEFORE + r"""\{([^{}"'\n]*)\}([\w.-]*\.(?:ya?ml|toml))["']""")
 _JOINED = re.compile(_BEFORE + r"""["'] *\+ *([\w.]+) *\+ *["']([\w.-]*\.(?:ya?ml|toml))["']""")
-DOTENV = ".env"
-"""The file that load_dotenv reads unless it is given another."""
-_DOTENV = re.compile(r"""\bload_dotenv\((?:[^()"'\n]*["']([^"'\n{}]{1,200})["'])?""")
+_DOTENV = re.compile(r"""\b(?:load_dotenv\(|dotenv_values\(|env_file *=)(?:[^()"'\n]*["']([^"'\n{}]{1,200})["'])?""")
 MOST_NAMED = 12
 """Configuration files of a folder of which a program reads the one that it is told; a folder with more holds a collection."""
 _COMPOSED = re.compile(r"@(?:hydra\.)?main\(([^)]*)\)")
@@ -62,7 +60,7 @@ class Composed:
 def paths_in(text: str) -> tuple[str, ...]:
     """Return the paths of configuration files that a Python text writes, and of the variables that it loads."""
     configs = _PATH.findall(text) if any(ending in text for ending in ENDINGS) else ()
-    variables = [written or DOTENV for written in _DOTENV.findall(text)] if "load_dotenv" in text else ()
+    variables = [written or ".env" for written in _DOTENV.findall(text)] if "env" in text else ()
     return tuple(dict.fromkeys((*configs, *variables)))
 
 

@@ -3,13 +3,14 @@
     {"schema": 1, "source", "lines", "outcome": "explained" | "uncertain" | "unknown", "summary",
      "symptoms": [{"id", "role": "cause" | "noise" | "not-mps", "severity", "follows": id | null, "place", "times", "quote",
                    "captures": {name: text}, "printed_by": versions | null, "frame": {"file", "cell", "execution", "line"} | null,
-                   "rules": [id], "explanation": {"title", "certain", "means", "does_not_mean",
-                                                  "change": [{"say", "set": {setting: value}, "upgrade"}]},
+                   "library": {"file", "function", "line", "code"} | null, "rules": [id],
+                   "explanation": {"title", "certain", "means", "does_not_mean",
+                                   "change": [{"say", "set": {setting: value}, "upgrade"}]},
                    "memory": {"verdict", "beside", "allocated_bytes", "other_bytes", "limit_bytes", "request_bytes", "pool",
                               "other_share", "full", "working_set_bytes", "macs": [{"memory_gb", "macos", "ratio"}],
                               "torch", "impossible": [name], "sentences": [text]} | null}],
      "memory_log": {"verdict", "certain", "points", "first", "last", "jump_step", "dropped", "has_units", "explanation"} | null,
-     "unknown": [{"text", "place", "frame"}], "versions": {package: version}, "looked_for": count}
+     "unknown": [{"text", "place", "frame", "library"}], "versions": {package: version}, "looked_for": count}
 
 Symptoms stand in the order to read them. A place is {"line", "cell"}; cell is null outside of notebooks, where line counts in
 its outputs. A point of a memory log is {"step", "live", "driver"}, in bytes when it has units.
@@ -23,7 +24,7 @@ from typing import Any
 from mpslint.core.versions import format_version
 from mpslint.diagnose.catalogue import Explanation
 from mpslint.diagnose.diagnosis import Diagnosis, Symptom
-from mpslint.diagnose.frames import UserLine
+from mpslint.diagnose.frames import TracedFrame, UserLine
 from mpslint.diagnose.memory_log import MemoryLog
 from mpslint.diagnose.memory_points import Point
 from mpslint.diagnose.memory_words import evidence
@@ -44,7 +45,10 @@ def diagnosis_json(diagnosis: Diagnosis) -> dict[str, Any]:
         "summary": summary(diagnosis),
         "symptoms": [_symptom(symptom) for symptom in diagnosis.symptoms],
         "memory_log": _memory_log(log, diagnosis.memory_explanation) if log else None,
-        "unknown": [{"text": error.text, "place": asdict(error.place), "frame": _frame(error.frame)} for error in diagnosis.unknown],
+        "unknown": [
+            {"text": one.text, "place": asdict(one.place), "frame": _frame(one.frame), "library": _library(one.library)}
+            for one in diagnosis.unknown
+        ],
         "versions": {name: format_version(version) for name, version in diagnosis.versions.items()},
         "looked_for": diagnosis.looked_for,
     }
@@ -62,6 +66,7 @@ def _symptom(symptom: Symptom) -> dict[str, Any]:
         "captures": dict(symptom.captures),
         "printed_by": str(symptom.wording) or None,
         "frame": _frame(symptom.frame),
+        "library": _library(symptom.library),
         "rules": list(symptom.explanation.rules),
         "explanation": _explanation(symptom.explanation),
         "memory": _memory(symptom.memory) if symptom.memory else None,
@@ -115,6 +120,12 @@ def _frame(frame: UserLine | None) -> dict[str, Any] | None:
     if frame is None:
         return None
     return {"file": frame.file or None, "cell": frame.cell, "execution": frame.execution, "line": frame.line}
+
+
+def _library(frame: TracedFrame | None) -> dict[str, Any] | None:
+    if frame is None:
+        return None
+    return {"file": frame.path, "function": frame.function or None, "line": frame.line, "code": frame.text or None}
 
 
 def _rounded(value: float | None) -> float | None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from mpslint.core.versions import format_version
 from mpslint.diagnose.catalogue import Change, TextRole, Value
 from mpslint.diagnose.diagnosis import Diagnosis, Explained, Symptom
 from mpslint.diagnose.matching import MOST_TIMES
 from mpslint.diagnose.memory_log import MemoryLog
 from mpslint.diagnose.sizes import format_bytes
 from mpslint.report.text import counted
+from mpslint.target.packages import older_than_read
 
 _QUOTED = 400
 
@@ -42,6 +44,8 @@ def where(symptom: Symptom, source: str) -> str:
         parts.append(f"{at_least}{symptom.times} times")
     if symptom.frame is not None:
         parts.append(f"from {symptom.frame}")
+    if symptom.library is not None:
+        parts.append(f"in {symptom.library}")
     if symptom.wording.terms:
         parts.append(f"printed by {symptom.wording}")
     return "; ".join(parts)
@@ -79,7 +83,11 @@ def rest(diagnosis: Diagnosis) -> Iterator[str]:
             yield f"{symptom.place}: noise ({symptom.message.id}): {symptom.explanation.means}"
     for error in diagnosis.unknown:
         frame = f", from {error.frame}" if error.frame else ""
-        yield f"{error.place}{frame}: not known: {shortened(error.text)}"
+        library = f"; it ends in {error.library}" if error.library else ""
+        yield f"{error.place}{frame}: not known: {shortened(error.text)}{library}"
+    for name, first in older_than_read(diagnosis.versions).items() if diagnosis.causes else ():
+        version, read = format_version(diagnosis.versions[name]), format_version(first)
+        yield f"{name} {version} is older than {read}, the oldest that this was read in: it is assumed to hold."
     if diagnosis.outcome is Explained.UNKNOWN:
         yield (
             f"Looked for in {counted(diagnosis.lines, 'line')}: a memory log, and {diagnosis.looked_for} messages of PyTorch on "

@@ -137,7 +137,8 @@ def _cast_of(event: TensorEvent, evidence: Evidence) -> ast.AST | None:
 def maker_of(event: TensorEvent) -> Call | None:
     """Return the call that made a tensor which has the wrong dtype from there on; None where another value does."""
     value = event.operands[-1].value
-    is_made = event.kind == "float64" and isinstance(value, Instance) and value.cls is None and value.owner is None  # it wasn't cast since
+    is_moved = event.kind == "float64" and event.of != "cast"  # what is cast there had another dtype
+    is_made = is_moved and isinstance(value, Instance) and value.cls is None and value.owner is None  # it wasn't cast since
     made = value.call if is_made and isinstance(value, Instance) and not is_module(value) else None  # which is cast in place
     return made if made is not None and not made.method and made.arguments and made.node is not event.node else None
 

@@ -135,7 +135,7 @@ def view(result: FileResult) -> FileView:
     return FileView(
         document.path,
         document.kind.value,
-        _said(checked.target, document) if checked.findings or _is_newer_than_known(checked.target, document) else (),
+        _said(checked.target, document) if checked.findings or _is_beyond_known(checked.target, document) else (),
         any(evidence.trains for evidence in checked.evidence) if checked.findings else False,
         tuple(shown_findings(document, checked.findings)),
         tuple((document.place(part.span.start), part.reason) for part in checked.unread),
@@ -193,12 +193,12 @@ def _said(target: Target, document: Document) -> tuple[Said, ...]:
     return target.said_of(spoken_of(document))
 
 
-def _is_newer_than_known(target: Target, document: Document) -> bool:
-    """Return whether nothing is known of the version of a package that the file speaks of, or of the Mac's system."""
+def _is_beyond_known(target: Target, document: Document) -> bool:
+    """Return whether the version of a package that the file speaks of, or of the Mac's system, is none that the rules were read in."""
     from mpslint.session.spoken import spoken_of
     from mpslint.target.target import MACOS  # a Target is there, so its module is loaded; what the cache answers loads none
 
-    return any(name in target.newer for name in (MACOS, *spoken_of(document)))
+    return any(name in target.newer or name in target.older for name in (MACOS, *spoken_of(document)))
 
 
 def shown_findings(document: Document, findings: Iterable[Finding]) -> Iterator[ShownFinding]:

@@ -6,8 +6,7 @@ import ast
 import fnmatch
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 from mpslint.core.finding import Span
 from mpslint.core.record import record
@@ -32,10 +31,11 @@ from mpslint.facts.values import (
 )
 from mpslint.facts.values import Mapping as DictValue
 from mpslint.program.walk import called_name
-from mpslint.settings.dialect import ANYTHING, CallPattern, Dialects, Spelling
+from mpslint.settings.dialect import ANYTHING, CallPattern, Dialects, Spelling, Table
 from mpslint.settings.rows import rows_of
 from mpslint.settings.setting import ENVIRONMENT, Setting
 
+Place = TypeVar("Place", Argument, ConfigEntry)
 DEVICE_TYPES = frozenset(["cpu", "cuda", "mps", "xpu", "hpu", "npu", "mlu", "tpu", "xla", "meta", "ipu", "vulkan", "privateuseone"])
 DTYPES = {
     **{name: name for name in ("float16", "float32", "float64", "bfloat16", "auto")},
@@ -71,9 +71,10 @@ class Translator:
         if pattern.named and call.name:
             found.append(self._said(call, pattern, pattern.named, call.name.rsplit(".", 1)[-1].lower()))
         overrides = call.result.written_slots() if call.result is not None else {}
-        arguments = _with_entries(bound_arguments(call, pattern), overrides, pattern)
+        written = {name: Argument(value, origin_of(value)) for name, value in overrides.items()}
+        arguments = _with_entries({**bound_arguments(call, pattern), **written}, pattern)
         known = {one.name for one in found}
-        said = (self._setting(call, pattern, name, arguments, overrides) for name in pattern.table.settings if name not in known)
+        said = (self._setting(call, pattern, name, arguments) for name in pattern.table.settings if name not in known)
         return [*found, *(one for one in said if one is not None)]
 
     def _said(self, call: Call, pattern: CallPattern, name: str, value: Any) -> Setting:
@@ -82,34 +83,16 @@ class Translator:
         known = Known(value, call.node)
         return Setting(name, known, pattern.dialect, spelling, span, span, span, call, pattern, context=call.context, node=call.node)
 
-    def _setting(
-        self, call: Call, pattern: CallPattern, setting: str, arguments: Mapping[str, Argument], overrides: Mapping[Any, Value]
-    ) -> Setting | None:
-        """Return what a call says about one setting: the first argument that decides it, else the default."""
-        silent: Setting | None = None
-        unknown: Setting | None = None
-        for parameter, spelling in pattern.table.spellings_of(setting):
-            argument = arguments.get(parameter)
-            if parameter in overrides:
-                argument = Argument(overrides[parameter], origin_of(overrides[parameter]))
-            if argument is None:
-                continue
-            if spelling.when and not is_on(arguments.get(spelling.when)):
-                continue
-            value = read_value(spelling, argument.value)
-            if value is None:
-                silent = silent or self._written(call, pattern, parameter, spelling, argument, UNKNOWN)
-            elif isinstance(value, (Known, OneOf)):
-                return self._written(call, pattern, parameter, spelling, argument, value)
-            else:
-                unknown = unknown or self._written(call, pattern, parameter, spelling, argument, UNKNOWN)
-        if unknown is not None:
-            return unknown
+    def _setting(self, call: Call, pattern: CallPattern, setting: str, arguments: Mapping[str, Argument]) -> Setting | None:
+        """Return what a call says about one setting: the argument that decides it, else the default."""
+        said = deciding(pattern.table, setting, arguments.get, lambda argument: argument.value)
+        if said is not None and said[3] is not None:
+            return self._written(call, pattern, *said[:3], said[3])
         default = pattern.table.default(setting, self.versions)
         if default is None:
             return None
-        if silent is not None:
-            return replace(silent, value=Known(default.value))
+        if said is not None:
+            return self._written(call, pattern, *said[:3], Known(default.value))
         is_seldom = call.is_parsed and setting in pattern.table.seldom
         if not is_seldom and (call.is_open or (call.result is not None and call.result.fallback)):
             return Setting(setting, UNKNOWN, pattern.dialect, "", None, call=call, pattern=pattern, context=call.context)
@@ -185,14 +168,31 @@ def bound_arguments(call: Call, pattern: CallPattern) -> dict[str, Argument]:
     return {**call.inherited, **dict(zip(pattern.table.positional, call.arguments, strict=False)), **call.keywords}
 
 
-def _with_entries(arguments: dict[str, Argument], overrides: Mapping[Any, Value], pattern: CallPattern) -> dict[str, Argument]:
+def _with_entries(arguments: dict[str, Argument], pattern: CallPattern) -> dict[str, Argument]:
     """Return a call's arguments with the entries of those that are mappings of others, as `mapping.entry`."""
     for name in pattern.table.mappings:
-        given = overrides[name] if name in overrides else arguments[name].value if name in arguments else None
+        given = arguments[name].value if name in arguments else None
         if isinstance(given, DictValue):
             entries = {f"{name}.{key}": entry for key, entry in given.slots.items() if isinstance(entry, DictEntry)}
             arguments.update({key: Argument(entry.value, entry.node) for key, entry in entries.items()})
     return arguments
+
+
+def deciding(
+    table: Table, setting: str, given: Callable[[str], Place | None], value_of: Callable[[Place], Value]
+) -> tuple[str, Spelling, Place, Value | None] | None:
+    """Return which of the arguments, or keys, that can say a setting decides it, and what it says: the first that is known, else the
+    first that isn't, else the first that says nothing (None)."""
+    found: list[tuple[str, Spelling, Place, Value | None]] = []
+    for name, spelling in table.spellings_of(setting):
+        place = given(name)
+        if place is None or (spelling.when and not is_on(given(spelling.when))):
+            continue
+        value = read_value(spelling, value_of(place))
+        if isinstance(value, (Known, OneOf)):
+            return name, spelling, place, value
+        found.append((name, spelling, place, value if value is None else UNKNOWN))
+    return next((one for one in found if one[3] is not None), found[0] if found else None)
 
 
 def is_on(argument: Argument | ConfigEntry | None) -> bool:

@@ -12,11 +12,11 @@ from mpslint.core.record import record
 from mpslint.core.versions import Version
 from mpslint.facts.entries import ConfigEntry, ConfigMapping, ConfigScalar
 from mpslint.facts.facts import EnvironmentWrite
-from mpslint.facts.values import UNKNOWN, Known, OneOf, Symbol, Value
+from mpslint.facts.values import UNKNOWN, Known, Symbol, Value
 from mpslint.program.platform import load_platform
 from mpslint.settings.dialect import CallPattern, ConfigPattern, Dialects, Spelling
 from mpslint.settings.setting import Setting
-from mpslint.settings.translate import is_on, read_value
+from mpslint.settings.translate import deciding
 
 
 @record(frozen=True, slots=True, eq=False)
@@ -106,27 +106,17 @@ def _value(entry: ConfigEntry, dialects: Dialects) -> Value:
 
 
 def _setting(part: ConfigPart, pattern: CallPattern, name: str, versions: Mapping[str, Version], dialects: Dialects) -> Setting | None:
-    """Return what a mapping says about one setting: the first key that decides it, else the default."""
-    silent: Setting | None = None
-    unknown: Setting | None = None
-    for key, spelling in pattern.table.spellings_of(name):
-        entry = part.mapping.get(key)
-        if entry is None or (spelling.when and not is_on(part.mapping.get(spelling.when))):
-            continue
-        value = read_value(spelling, _value(entry, dialects))
-        if value is None:
-            silent = silent or _written(part, pattern, key, spelling, entry, UNKNOWN)
-        elif isinstance(value, (Known, OneOf)):
-            return _written(part, pattern, key, spelling, entry, value)
-        else:
-            unknown = unknown or _written(part, pattern, key, spelling, entry, UNKNOWN)
-    if unknown is not None:
-        return unknown
+    """Return what a mapping says about one setting: the key that decides it, else the default."""
+    said = deciding(pattern.table, name, part.mapping.get, lambda entry: _value(entry, dialects))
+    if said is not None and said[3] is not None:
+        return _written(part, pattern, *said[:3], said[3])
     default = pattern.table.default(name, versions)
-    if default is None or not part.pattern.has_defaults:
-        return silent if silent is not None and default is not None else None
-    if silent is not None and silent.config is not None and silent.entry is not None:
-        return _written(part, pattern, silent.spelling, silent.entry, silent.config, Known(default.value))
+    if default is None:
+        return None
+    if said is not None:
+        return _written(part, pattern, *said[:3], Known(default.value) if part.pattern.has_defaults else UNKNOWN)
+    if not part.pattern.has_defaults:
+        return None
     key = next((key for key, _ in pattern.table.spellings_of(name)), "")
     return Setting(
         name, Known(default.value), pattern.dialect, key, None, pattern=pattern, default_versions=default.versions, style="config",

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from mpslint.core.record import record
 from mpslint.facts.facts import Command, Flag
-from mpslint.facts.values import Known, Value
+from mpslint.facts.values import Known
+from mpslint.program.texts import as_written
 from mpslint.settings.dialect import CallPattern, Dialects
 from mpslint.settings.setting import Setting
 from mpslint.settings.translate import read_value
@@ -49,7 +50,9 @@ def command_settings(part: CommandPart) -> Iterator[Setting]:
                 flag, is_negated = command.flags.get(f"no_{parameter}"), True
             if flag is None:
                 continue
-            given = flag.value if parameter in command.variables else _from_text(flag.value)
+            given = flag.value
+            if isinstance(given, Known) and isinstance(given.value, str) and parameter not in command.variables:
+                given = as_written(given.value, None, given.weak)
             read = read_value(spelling, Known(False) if is_negated else given)
             if read is not None:
                 is_assigned = parameter.endswith("=") or parameter in command.variables
@@ -71,18 +74,3 @@ def _flag(command: Command, parameter: str) -> Flag | None:
     if parameter.startswith("$"):
         return command.variables.get(parameter)
     return command.assigned.get(parameter[:-1]) if parameter.endswith("=") else command.flags.get(parameter)
-
-
-def _from_text(value: Value) -> Value:
-    """Return a flag's text as the constant it stands for: a bool, a number, else the text."""
-    if not (isinstance(value, Known) and isinstance(value.value, str)):
-        return value
-    words = {"true": True, "false": False, "none": None}
-    if value.value.lower() in words:
-        return Known(words[value.value.lower()], weak=value.weak)
-    for convert in (int, float):
-        try:
-            return Known(convert(value.value), weak=value.weak)
-        except ValueError:
-            continue
-    return value

@@ -28,7 +28,22 @@ class Need:
 @functools.lru_cache(maxsize=1)
 def newest_versions() -> Mapping[str, Version]:
     """Return the newest versions that the knowledge covers, by package (`rules/platform/versions.yaml`)."""
-    found = {name: parse_version(str(text)) for name, text in platform_data("versions")["newest"].items()}
+    return _versions("newest")
+
+
+@functools.lru_cache(maxsize=1)
+def oldest_read() -> Mapping[str, Version]:
+    """Return the release of each package from which on the rules were read in it, where that is said."""
+    return _versions("read_from")
+
+
+def older_than_read(versions: Mapping[str, Version]) -> dict[str, Version]:
+    """Return the packages whose version is older than those that the rules were read in, with the first of these."""
+    return {name: first for name, first in oldest_read().items() if versions.get(name, first)[: len(first)] < first}
+
+
+def _versions(key: str) -> dict[str, Version]:
+    found = {name: parse_version(str(text)) for name, text in platform_data("versions")[key].items()}
     return {name: version for name, version in found.items() if version is not None}
 
 

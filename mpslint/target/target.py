@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from mpslint.core.finding import UsageError
 from mpslint.core.record import record
 from mpslint.core.versions import Said, Version, VersionRange, format_version, in_words, parse_version
-from mpslint.target.packages import libraries, needs_of, newest_versions
+from mpslint.target.packages import libraries, needs_of, newest_versions, older_than_read
 from mpslint.target.requirement import PYTHON, Requirement, Uninstallable
 from mpslint.target.resolve import NEWEST, VersionChoice, is_development, resolve
 
@@ -72,15 +72,22 @@ class Target:
         compared = {name: (known, 1 if name == MACOS else 2) for name, known in newest_versions().items()}
         return {name: known for name, (known, parts) in compared.items() if self.versions.get(name, ())[:parts] > known[:parts]}
 
-    def reach(self, versions: VersionRange) -> str:
-        """Return up to which version an outcome for a range is known, ` (known up to torch 2.15)`; '' where the Target lies within.
+    @functools.cached_property
+    def older(self) -> Mapping[str, Version]:
+        """The packages whose version is older than those that the rules were read in, with the first of these."""
+        return older_than_read(self.versions)
 
-        That is so for an outcome without an upper bound, when the Target is newer than the knowledge.
+    def reach(self, versions: VersionRange) -> str:
+        """Return how far an outcome for a range is known, ` Known up to torch 2.15.`; '' where the Target lies within.
+
+        That is so for an outcome without a bound on the side where the Target is beyond the knowledge.
         """
-        bounded = {package for package, sign, _ in versions.terms if sign in ("<", "<=", "==")}
-        concerned = versions.packages or ("torch",)
-        known = [name for name in concerned if name in self.newer and name not in bounded]
-        return f" Known up to {', '.join(f'{name} {format_version(self.newer[name])}' for name in known)}." if known else ""
+        named = versions.packages
+        newer = _unbounded(named or ("torch",), versions, ("<", "<=", "=="), self.newer)
+        # A range that ends where the known releases begin was read in older ones.
+        ends = {package for package, sign, number in versions.terms if sign in ("<", "<=") and number <= self.older.get(package, ())}
+        older = _unbounded([name for name in named if name not in ends], versions, (">", ">=", "=="), self.older)
+        return "".join(f" Known {words} {', '.join(found)}." for words, found in (("up to", newer), ("from", older)) if found)
 
     def describe(self, packages: tuple[str, ...]) -> str:
         """Return one line for a report: the Mac, then the packages asked for, grouped by where their version was read."""
@@ -97,8 +104,16 @@ class Target:
         )
 
     def _beyond(self, name: str) -> str:
-        """Return what is said of a version that is newer than any known; '' of another."""
-        return f", newer than {format_version(self.newer[name])}, the newest known" if name in self.newer else ""
+        """Return what is said of a version that is newer or older than what the rules were read in; '' of another."""
+        if name in self.newer:
+            return f", newer than {format_version(self.newer[name])}, the newest known"
+        return f", older than {format_version(self.older[name])}, the oldest that the rules were read in" if name in self.older else ""
+
+
+def _unbounded(packages: Iterable[str], versions: VersionRange, signs: tuple[str, ...], known: Mapping[str, Version]) -> list[str]:
+    """Return the packages that a range doesn't bound by any of these signs, each with the end of what is `known` of it, if it has one."""
+    bounded = {package for package, sign, _ in versions.terms if sign in signs}
+    return [f"{name} {format_version(known[name])}" for name in packages if name in known and name not in bounded]
 
 
 def default_target() -> Target:

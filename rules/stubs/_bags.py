@@ -1,7 +1,7 @@
 """Objects that hold settings as attributes or entries: made of keywords, or of a dict, and put on top of one another."""
 
+from stubs._configurations import all_overridable
 from stubs.host import (
-    all_overridable,
     at,
     attribute,
     class_of,

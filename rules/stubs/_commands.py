@@ -1,25 +1,23 @@
 """What calls functions with the words of a command line: by the names of their parameters, or by what words without a name say."""
 
 from stubs._objects import of_words
+from stubs._options import options
 from stubs._words import LIST, PYTHON, Given, Option, as_kind, named, parse, switched_off, text, unnamed
 from stubs.host import (
-    at,
     call_with,
     declined,
     functions_in,
     instantiate,
     is_function,
     is_own_class,
-    overridable,
     parameters,
     plain,
-    settled,
     unknown,
     words_in,
 )
 
-SPECIAL = ("multiple", "count", "nargs", "flag_value", "callback", "envvar", "prompt")
-"""What makes an option of click another value than that of its word, or of its default."""
+CHANGERS = ("callback", "default_factory", "envvar", "parser", "click_type")
+"""What makes an option of typer another value than that of its word."""
 
 
 def start(*given, args=None, command=None, default=None, **more):
@@ -119,11 +117,11 @@ def chosen(target, words, is_all, by_python):
 def start_function(function, words, is_all, by_python=False):
     """Call a function with what words give its parameters; None for words that aren't known."""
     taken = parameters(function)
-    changed = {one["name"]: unknown for one in taken if one["is_changed"]}
+    changed = {one["name"]: unknown for one in taken for _, _, more in one["notes"] for key in CHANGERS if key in more}
     if words is None:
         return call_with(function, {**objects(taken, {}, None, is_all), **changed}, True)
-    own = {one["name"]: Option(tuple(one["flags"]), one["kind"] or None) for one in taken if one["flags"]}
-    given = {**parse(words, own, {}), **by_name(taken, words, by_python)}
+    own = {one["name"]: Option(tuple(flags_of(one)), one["kind"] or None) for one in taken if flags_of(one)}
+    given = {**parse(words, own, {}), **by_name(taken, words, by_python), **options(function, words, is_all)}
     free = [one for one in taken if one["by"] == "position" and one["name"] not in given]
     rest = without_names(words, taken, by_python)
     for one, word in zip(free, rest, strict=False):
@@ -131,57 +129,13 @@ def start_function(function, words, is_all, by_python=False):
     return call_with(function, {**objects(taken, given, words, is_all), **given, **changed}, not is_all or len(rest) > len(free))
 
 
+def flags_of(parameter):
+    """Return the flags that the notes of a parameter name."""
+    texts = [one for _, given, _ in parameter["notes"] for one in [plain(value, None) for value in given] if isinstance(one, str)]
+    return [flag for one in texts if one.startswith("-") for flag in one.split("/")[0].split(" ")]
+
+
 def objects(taken, given, words, is_all):
     """Return the objects that the command line makes for parameters whose classes have fields, and that nothing else gives."""
     needed = [one for one in taken if one["class"] is not None and one["is_required"] and one["name"] not in given]
     return {one["name"]: of_words(one["class"], words, is_all, f"{one['name']}.") for one in needed}
-
-
-def start_group(functions):
-    """Call the functions that are commands of a group: the one that the first word names, else all of them."""
-    words, is_all = words_in(None)
-    first = unnamed(words or [])[:1]
-    if len(functions) > 1 and first and text(first[0]) is not None:
-        functions = [one for one in functions if one[0].replace("_", "-") == text(first[0]).replace("_", "-")]
-        words = [word for word in words if word is not first[0]]
-    for _, function in functions:
-        start_function(function, words if len(functions) == 1 else None, is_all)
-
-
-def first_parameter(function):
-    """Return the object that the command line makes of the class of a function's first parameter; None for one of no such class."""
-    words, is_all = words_in(None)
-    for one in parameters(function)[:1]:
-        return of_words(one["class"], words, is_all) if one["class"] is not None else None
-
-
-def option_values(decorators):
-    """Return what option decorators (`@click.option("--bs", default=8)`) give a function's parameters: what is said, else defaults."""
-    found = {}
-    options = {}
-    for given, named_ones in decorators:
-        texts = [one for one in map_plain(given) if isinstance(one, str)]
-        flags = [part for one in texts if one.startswith("-") for part in one.split("/")]
-        long = [flag for flag in flags if flag.startswith("--")]
-        bare = [one for one in texts if not one.startswith("-")]
-        if not bare and not long:
-            continue
-        name = bare[0] if bare else long[0].lstrip("-").replace("-", "_")
-        pairs = [one.split("/") for one in texts if "/" in one]
-        is_switch = "is_flag" in named_ones or pairs
-        is_special = [one for one in SPECIAL if one in named_ones]
-        found[name] = unknown if is_special else named_ones.get("default", at(False) if is_switch else unknown)
-        off = tuple([pair[1] for pair in pairs])
-        way = "count" if "count" in named_ones else "append" if is_special else "store_true" if is_switch else "store"
-        options[name] = Option(tuple([flag for flag in flags if flag not in off]), named_ones.get("type"), way)
-        if off:
-            options[f"{name} "] = Option(off, None, "store_false")
-    words, is_all = words_in(None)
-    found = {name: settled(value) if words is not None and is_all else overridable(value) for name, value in found.items()}
-    if words is not None:
-        found.update({name.strip(): value for name, value in parse(words, options, found).items()})
-    return found
-
-
-def map_plain(values):
-    return [plain(one) for one in values]

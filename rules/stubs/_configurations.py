@@ -1,6 +1,18 @@
 """Configurations of keys within keys, which are put on top of one another, and say what to call."""
 
-from stubs.host import call_value, config_object, entries, named_by, overridable, plain, program_object, unknown
+from stubs.host import (
+    call_value,
+    config_object,
+    entries,
+    kind_of,
+    named_by,
+    overridable,
+    plain,
+    program_object,
+    set_attribute,
+    slots,
+    unknown,
+)
 
 
 def on_top(below, above):
@@ -25,6 +37,15 @@ def as_default(value):
     """Return a value, or each in a configuration, as one that may be another."""
     inner = entries(value)
     return overridable(value) if inner is None else config_object({key: as_default(one) for key, one in inner.items()})
+
+
+def all_overridable(config, left=6):
+    """Mark every value of a configuration as one that the command line may change."""
+    for key, value in slots(config).items() if left > 0 and kind_of(config) else []:
+        if kind_of(value):
+            all_overridable(value, left - 1)
+        else:
+            set_attribute(config, key, overridable(value))
 
 
 def instantiated(config, given=(), named={}, is_open=False):

@@ -6,9 +6,9 @@ from stubs.host import (
     class_of,
     field_default,
     field_kind,
+    field_notes,
     fields_of,
     finish,
-    has_noted_kind,
     is_class,
     object_of,
     overridable,
@@ -32,7 +32,7 @@ def filled(cls, classes, values, is_all, base=None, unnamed={}):
             slots[name] = default if values is not None and is_all else overridable(default)
     given = {name: as_value(value, cls, name) for name, value in (values or {}).items()}
     if values or not is_all:  # which may give it by another name
-        slots.update({name: unknown for name in own if has_noted_kind(cls, name)})
+        slots.update({name: unknown for name in own if field_notes(cls, name, False)})
     slots.update({name: value for name, value in given.items() if name in own})
     keywords = {name: value for name, value in given.items() if name not in others}
     return object_of(cls, slots, keywords, values is not None, is_all, unnamed)

@@ -49,9 +49,14 @@ def parse(words, options, defaults, is_abbreviated=True):
     """Return the values that some words give to options, by their destination: several with one have spaces behind it in their keys."""
     by_flag = {flag: name for name, option in options.items() for flag in option.flags}
     unnamed = [name for name, option in options.items() if not option.flags]
-    if len(unnamed) > 1 and [name for name in unnamed if options[name].count in ("?", "*", "+", REST)]:  # which takes what isn't told
+    counts = [options[name].count for name in unnamed]
+    has_rest = len(counts) > 1 and counts[-1] == REST and [one for one in counts[:-1] if one not in (None, "?")] == []
+    if len(unnamed) > 1 and not has_rest and [one for one in counts if one in ("?", "*", "+", REST)]:  # which takes what isn't told
+        if REST in counts:
+            return {name.strip(): unknown for name in options}
         named_only = parse(words, {name: one for name, one in options.items() if one.flags}, defaults, is_abbreviated)
         return {**named_only, **{name: unknown for name in unnamed}}
+    has_numbers = [flag for flag in by_flag if is_number(flag)] != []  # then `-2` is a flag, too
     found = {}
     index = 0
     words = list(words)
@@ -64,11 +69,25 @@ def parse(words, options, defaults, is_abbreviated=True):
         if said == "--":
             found.update({name.strip(): unknown for name in unnamed})
             break
-        if not is_flag(word) and said not in by_flag:
+        if not (is_flag(word) or (has_numbers and is_number(said))):
+            while has_rest and len(unnamed) > 1:
+                is_value = run_of(words[index - 1 : index], has_numbers) != []
+                if not is_value and options[unnamed[0]].count is None:
+                    break
+                name = unnamed.pop(0)
+                if is_value:
+                    found[name.strip()] = taken_by(options[name], defaults.get(name.strip()), words[index - 1], [words[index - 1]])
+                    index += 1
+            if has_rest and len(unnamed) > 1:
+                index -= 1
+                continue
             if unnamed:
                 name = unnamed.pop(0)
                 option = options[name]
-                taken = words[index - 1 :] if option.count == REST else values_of(words[index - 1 :], option.count)
+                taken = words[index - 1 :] if option.count == REST else values_of(words[index - 1 :], option.count, has_numbers)
+                if option.count == REST and [one for one in taken if text(one) in ("--", None)]:
+                    found[name.strip()] = unknown
+                    break
                 if isinstance(option.count, int) and len(taken) < option.count:
                     unnamed.insert(0, name)
                     continue
@@ -87,10 +106,10 @@ def parse(words, options, defaults, is_abbreviated=True):
             if inline and said[1] != "-":
                 words.insert(index, at(f"-{inline}", word))  # `-xvf`
             if option.action in COLLECTING and not equals:
-                index += len(values_of(words[index:], option.count))
+                index += len(values_of(words[index:], option.count, has_numbers))
             found[name] = switched(option, flag, word)
         else:
-            taken = [at(inline, word)] if equals else values_of(words[index:], option.count)
+            taken = [at(inline, word)] if equals else values_of(words[index:], option.count, has_numbers)
             index += 0 if equals else len(taken)
             found[name] = taken_by(option, defaults.get(name), word, taken)
     return found
@@ -150,19 +169,23 @@ def meant(flag, known):
     return starting[0] if len(starting) == 1 else flag
 
 
-def run_of(words):
+def is_number(said):
+    return said is not None and said.startswith("-") and number(said, float) is not None
+
+
+def run_of(words, has_numbers=False):
     """Return the words up to the next flag."""
     run = []
     for word in words:
-        if is_flag(word):
+        if is_flag(word) or (has_numbers and is_number(text(word))):
             break
         run.append(word)
     return run
 
 
-def values_of(words, count):
+def values_of(words, count, has_numbers=False):
     """Return the words that an option takes which takes so many."""
-    run = run_of(words)
+    run = run_of(words, has_numbers)
     if count in ("*", "+"):
         return run
     return run[: count if isinstance(count, int) else 1]

@@ -5,8 +5,10 @@ from stubs._words import BOTH_WAYS, REST, STORED, Option, convert, parse
 from stubs.host import (
     another,
     at,
+    attribute,
     call_own,
     instantiate,
+    is_open,
     is_own_class,
     items,
     listed,
@@ -25,6 +27,8 @@ from stubs.host import (
 )
 
 MISSING = "no default"
+SHOWN = ("dest", "help", "metavar")
+"""What of an action says nothing of a value."""
 Namespace = Flat
 ANY = "any option"
 
@@ -32,22 +36,27 @@ ANY = "any option"
 class ArgumentParser:
     """A parser, with the options of those that it is given as `parents`."""
 
-    def __init__(self, *given, parents=(), argument_default=MISSING, allow_abbrev: plain = True, fromfile_prefix_chars=None, **more):
+    def __init__(self, *given, parents=(), argument_default=MISSING, allow_abbrev: plain = True, add_help: plain = True, **more):
         self.defaults = table()
         self.options = {}
         self.argument_default = argument_default
         self.has_commands = False  # whose options are kept with those of the parser
         self.doubtful = []  # options that are there twice, and so may be either
         self.actions = {}  # what the program got for each option, and may have changed
+        if add_help is not False:
+            self.actions["help"] = program_object("argparse.Action", {"dest": at("help")})
         self.has_other_sources = False  # beside the words: files, the environment
-        self.reads_files = plain(fromfile_prefix_chars) is not None
+        self.reads_files = plain(more.get("fromfile_prefix_chars")) is not None
         self.is_abbreviated = allow_abbrev is not False
         self.parents = []  # and their parents
         for other in [one for one in [state_of(parent) for parent in items(parents)] if one is not None]:
             self.parents += [one for one in [other, *other.parents] if one not in self.parents]
-            self.defaults.update(other.defaults)
+            for name, value in other.defaults.items():
+                self.defaults[name] = value
             self.options.update(other.options)
             self.actions.update(other.actions)
+        self.whole = self  # a group has what it has, but for the object
+        set_attribute(self, "_actions", listed(list(self.actions.values()), at(None)))
 
     def add_argument(self, *flags: plain, nargs=None, **more):
         is_positional = not [flag for flag in flags if isinstance(flag, str) and flag.startswith("-")]
@@ -70,6 +79,8 @@ class ArgumentParser:
         return another(self, "argparse.ArgumentParser")
 
     def set_defaults(self, **values):
+        if is_open():
+            self.doubtful += list(self.options)
         for name, value in values.items():
             for parser in [self, *[one for one in self.parents if name in one.options]]:
                 parser.doubtful += [name] if parser.has_commands else []
@@ -138,6 +149,9 @@ def add(
             parser.defaults[name] = unknown
     parser.options[key] = option
     parser.actions[name] = made
+    set_attribute(made, "dest", at(name))
+    set_attribute(parser.whole, "_actions", listed(list(parser.actions.values()), at(None)))
+    set_attribute(parser, "_group_actions", listed([*items(attribute(parser, "_group_actions", unknown)), made], at(None)))
     return made
 
 
@@ -163,7 +177,9 @@ def parsed(parser, args, namespace):
         words, is_all = None, False
     found = dict(parser.defaults.items())
     for name, action in parser.actions.items():
-        changed = slots(action)
+        changed = {} if name not in parser.options else {key: value for key, value in slots(action).items() if key not in SHOWN}
+        if plain(slots(action).get("dest"), None) != name:
+            parser.doubtful.append(name)
         if "default" in changed and len(changed) == 1:
             found[name] = overridable(as_default(parser.options[name], changed["default"]))
             parser.options[name].is_left_none = False
@@ -174,7 +190,7 @@ def parsed(parser, args, namespace):
     if is_all:
         for name, option in parser.options.items():
             if option.is_left_none and name not in held and not name.endswith(" "):
-                found[name] = listed([], at(None)) if not option.flags and option.count == "*" else at(None)
+                found[name] = listed([], at(None)) if not option.flags and option.count in ("*", REST) else at(None)
         found = {name: settled(value) for name, value in found.items()}
     if words is not None:
         given = parse(words, parser.options, found, parser.is_abbreviated)

@@ -1,6 +1,7 @@
-"""click: what its types make of a word. Its options are read where a function is called (`commands.option_values`)."""
+"""click: what its types make of a word, and what a group calls. Its options are read where a function is called (`_decorators`)."""
 
 from stubs.host import number, plain
+from stubs.typer import Typer as Group
 
 
 class Choice:

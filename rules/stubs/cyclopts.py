@@ -1,3 +1,4 @@
-"""cyclopts: a function becomes a command line."""
+"""cyclopts: a function becomes a command line; an App calls the functions that it holds by its decorators."""
 
 from stubs._commands import start as run
+from stubs.typer import Typer as App

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mpslint.api import check
+from mpslint.api import check, fix
 
 TEXT = """\
 import lightning as L
@@ -23,3 +23,26 @@ def test_a_list_of_devices_raises_on_the_cpu(devices: str, severity: str) -> Non
     found = check(TEXT.format(devices=devices), select=["MPS529"]).findings
 
     assert [one.severity for one in found] == [severity]
+
+
+USED = """\
+import lightning as L
+import torch
+
+accelerator = "cuda" if torch.cuda.is_available() else "cpu"
+trainer = L.Trainer(accelerator=accelerator, devices=1)
+trainer.fit(model, loader)
+{use}
+"""
+
+
+@pytest.mark.parametrize(
+    ("use", "rule", "fixed"),
+    [("", "MPS529", 'accelerator = "auto"'), ("x = torch.zeros(3).to(accelerator)", "MPS503", 'else "mps" if torch.backends.mps')],
+)
+def test_a_choice_that_is_also_a_device_stays_one(use: str, rule: str, fixed: str) -> None:
+    """`.to("auto")` raises on every machine, and Lightning takes "mps" as well: one finding, whose fix holds for both uses."""
+    found = check(USED.format(use=use), select=["MPS503", "MPS529"])
+
+    assert [one.rule for one in found.findings] == [rule]
+    assert fixed in fix(USED.format(use=use), select=["MPS503", "MPS529"]).text

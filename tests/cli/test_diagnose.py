@@ -276,3 +276,11 @@ def test_a_count_of_a_long_log_says_that_it_is_a_lower_bound(tmp_path: Path) -> 
     assert "line 1; 3 times" in " ".join(CliRunner().invoke(group, ["diagnose", str(log)]).output.split())
     log.write_text(line * 2000)
     assert "line 1; at least " in " ".join(CliRunner().invoke(group, ["diagnose", str(log)]).output.split())
+
+
+def test_versions_older_than_the_explanations_were_read_in_are_said() -> None:
+    """What is said of them is assumed; within the releases that were read nothing is added."""
+    message = ("--message", "AssertionError: Torch not compiled with CUDA enabled")
+
+    assert "torch 1.10 is older than 1.12, the oldest that this was read in" in run(*message, "--torch", "1.10").output
+    assert "older than" not in run(*message, "--torch", "1.12").output

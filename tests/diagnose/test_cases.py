@@ -206,3 +206,49 @@ def test_a_key_of_a_table_is_dgl_or_anything() -> None:
         f"Traceback (most recent call last)\nFile \"{SITE}/dgl/_ffi/runtime_ctypes.py\", line 157, in __init__\n    x = y\nKeyError: 'mps'"
     ) == ("DGL does not know MPS")
     assert diagnosed("KeyError: 'mps'").outcome is Explained.UNCERTAIN
+
+
+@pytest.mark.parametrize(
+    ("last", "expected"),
+    [
+        (
+            f'  File "{SITE}/gradsuite/loading.py", line 12, in fetch\n    return torch.load(path)\n',
+            "gradsuite loads a file of CUDA tensors as it is",
+        ),
+        ("", "A checkpoint is loaded onto CUDA, which is not available"),
+    ],
+)
+def test_a_case_may_ask_that_the_traceback_ends_in_a_library(last: str, expected: str) -> None:
+    """torch's own frames below it don't count, and its package is named."""
+    text = (
+        'Traceback (most recent call last):\n  File "train.py", line 3, in <module>\n    weights = fetch("a.pt")\n'
+        f'{last}  File "{SITE}/torch/serialization.py", line 90, in load\n    return loader(f)\n'
+        "RuntimeError: Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is False."
+    )
+
+    assert title(text) == expected
+    library = diagnosed(text).symptoms[0].library
+    assert str(library) == ("gradsuite/loading.py, line 12 (fetch): return torch.load(path)" if last else "None")
+
+
+def test_the_library_of_an_error_that_is_not_known_is_named() -> None:
+    """Where it ends, whichever way the traceback is printed."""
+    text = (
+        'Traceback (most recent call last):\n  File "train.py", line 3, in <module>\n    fit()\n'
+        f'  File "{SITE}/gradsuite/fit.py", line 7, in <lambda>\n    go()\nGradsuiteError: no such thing'
+    )
+
+    (unknown,) = diagnosed(text).unknown
+
+    assert str(unknown.library) == "gradsuite/fit.py, line 7 (lambda): go()"
+
+
+def test_the_users_own_code_is_no_library() -> None:
+    """A frame of theirs below the library's, as in a callback, is where the traceback ends."""
+    text = (
+        f'Traceback (most recent call last):\n  File "{SITE}/gradsuite/fit.py", line 7, in fit\n    go()\n'
+        '  File "train.py", line 9, in go\n    model.cuda()\nAssertionError: Torch not compiled with CUDA enabled'
+    )
+
+    assert diagnosed(text).symptoms[0].library is None
+    assert title(text) == ".cuda() was called"

@@ -16,9 +16,9 @@ DPOTrainer(model.model_name_or_path, args=config, processing_class=tokenizer, tr
 """
 
 
-@pytest.mark.parametrize(("trl", "advice"), [("0.24.0", "Upgrade trl to 1.0"), ("1.0.0", "Set pad_to_multiple_of=64 in DPOConfig")])
+@pytest.mark.parametrize(("trl", "advice"), [("0.24.0", "Upgrade trl to 0.29"), ("0.29.0", "Set pad_to_multiple_of=64 in DPOConfig")])
 def test_pairs_are_padded_by_their_own_collator(tmp_path: Path, trl: str, advice: str) -> None:
-    """DPOConfig has pad_to_multiple_of since trl 1.0 (trainer/dpo_config.py of the wheels 0.24.0 and 1.0.0)."""
+    """DPOConfig has pad_to_multiple_of since trl 0.29 (trainer/dpo_config.py of the wheels 0.28.0 and 0.29.0)."""
     (tmp_path / "train.py").write_text(PAIRS)
     (tmp_path / "pairs.yaml").write_text("model_name_or_path: a/b\nmax_length: 1024\n")
     (tmp_path / "run.sh").write_text("python train.py --config pairs.yaml\n")

@@ -14,7 +14,7 @@ from mpslint.session.configuration import Configuration, find_configuration, loa
 from mpslint.session.targeting import target_for
 from mpslint.source.document import Document
 from mpslint.source.reader import read
-from mpslint.target.packages import newest_versions
+from mpslint.target.packages import newest_versions, oldest_read
 from mpslint.target.target import default_target, given, resolved, with_mac, with_versions
 from tests.notebooks import notebook
 
@@ -224,6 +224,18 @@ def test_a_newer_version_is_said() -> None:
     assert target.reach(VersionRange.parse("torch >= 2.8")) == f" Known up to torch {known}."
     assert target.reach(VersionRange.parse("torch >= 2.8, torch < 3")) == target.reach(VersionRange.parse("trl >= 1")) == ""
     assert default_target().reach(VersionRange()) == ""
+
+
+def test_an_older_version_than_the_rules_were_read_in_is_said() -> None:
+    """Findings without a lower bound then say from where on they are known."""
+    target = with_versions(default_target(), {"transformers": "4.10"}, "uv.lock")
+    first = format_version(oldest_read()["transformers"])
+
+    assert f"transformers 4.10 (uv.lock, older than {first}, the oldest that the rules were read in)" in target.describe(("transformers",))
+    assert target.reach(VersionRange.parse("transformers < 4.50")) == f" Known from transformers {first}."
+    assert target.reach(VersionRange.parse("transformers >= 4.9")) == target.reach(VersionRange.parse("trl >= 1")) == ""
+    assert target.reach(VersionRange.parse(f"transformers < {first}")) == ""  # about older ones only: it was read in them
+    assert with_versions(default_target(), {"transformers": first}, "uv.lock").older == {}
 
 
 def test_conflicts_are_said_with_their_sources(tmp_path: Path) -> None:

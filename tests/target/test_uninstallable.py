@@ -167,11 +167,11 @@ def test_a_conda_environment_beside_the_scripts_is_theirs(files: dict[str, str],
 @pytest.mark.parametrize(
     ("name", "text", "said"),
     [
-        ("environment.yml", f"{CONDA}  - cudatoolkit=11.3\n", "an environment.yml can't limit a line to Linux"),
+        ("environment.yml", f"{CONDA}  - cudatoolkit=11.3\n", "a line of conda's own can't be limited to Linux"),
         (
             "environment.yml",
             f"{CONDA}  - cudatoolkit=11.3\n  - pip:\n    - triton==3.0.0\n",
-            "an environment.yml can't limit a line to Linux",
+            "a line of conda's own can't be limited to Linux",
         ),
         ("environment.yml", f"{CONDA}  - pip:\n    - triton==3.0.0\n", "sys_platform"),
         ("requirements.txt", FROZEN, 'nvidia_nccl_cu12==2.20.5; sys_platform == "linux"'),

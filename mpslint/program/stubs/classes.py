@@ -13,7 +13,6 @@ from mpslint.facts.values import (
     Class,
     Function,
     Instance,
-    Items,
     Known,
     Mapping,
     Module,
@@ -22,20 +21,14 @@ from mpslint.facts.values import (
     is_weak,
     method_of,
     origin_of,
-    weakened,
 )
-from mpslint.program import fields
+from mpslint.program import exits, fields
 from mpslint.program.arguments import CallArguments
 from mpslint.program.bags import entries_of as entries_in
 from mpslint.program.called import record_call
 from mpslint.program.config_files import path_of
 from mpslint.program.stubs.host import Host, functions_of, unknown
 from mpslint.program.stubs.language import StubObject
-
-CHANGERS = frozenset({"callback", "default_factory", "envvar", "parser", "click_type"})
-"""Arguments of what describes an option, by which its value may be another than its word says."""
-MOST_NESTED = 6
-"""Configurations within one another that are marked as defaults."""
 
 
 def _value(given: Any) -> Value | None:
@@ -72,7 +65,8 @@ def _function(given: Any) -> Function | None:
 def class_of(host: Host, given: Any) -> Argument:
     """Return the class of an object of the program."""
     value = _value(given)
-    return Argument(value.cls, None) if isinstance(value, Instance) and value.cls is not None else unknown
+    cls = (value.proxied or value).cls if isinstance(value, Instance) else None
+    return Argument(cls, None) if cls is not None else unknown
 
 
 def fields_of(host: Host, cls: Argument) -> list[str]:
@@ -82,29 +76,87 @@ def fields_of(host: Host, cls: Argument) -> list[str]:
 
 def field_default(host: Host, cls: Argument, name: str) -> Argument | None:
     """Return what a field of a class is by default, None where it has none."""
-    found = (fields.made_by_factory(host.m, cls.value, name) or cls.value.lookup(name)) if isinstance(cls.value, Class) else None
+    found = fields.default_of(host.m, cls.value, name) if isinstance(cls.value, Class) else None
     return _told(found) if found is not None else None
 
 
 def field_kind(host: Host, cls: Argument, name: str) -> str:
     """Return the qualified name of the class that a field is annotated with, `list of` that of its items for a list; '' for any other."""
-    return _kind(host, _annotation(cls, name))
+    return next((_kind(host, one.annotation) for one in _written(host, cls, name)), "")
 
 
-def has_noted_kind(host: Host, cls: Argument, name: str) -> bool:
-    """Return whether an annotation holds calls, with which a library may be told another name: `Annotated[int, arg(name="bs")]`."""
-    annotation = _annotation(cls, name)
-    return annotation is not None and any(isinstance(one, ast.Call) for one in ast.walk(annotation))
+def field_class(host: Host, cls: Argument, name: str) -> Argument | None:
+    """Return the class of the program that a field is annotated with."""
+    return next((_class_of(host, one.annotation) for one in _written(host, cls, name)), None)
 
 
-def _annotation(cls: Argument, name: str) -> ast.expr | None:
-    classes = cls.value.lineage() if isinstance(cls.value, Class) else ()
-    body = [one for own in classes for one in own.node.body if isinstance(one, ast.AnnAssign)]
-    return next((one.annotation for one in body if isinstance(one.target, ast.Name) and one.target.id == name), None)
+def field_notes(host: Host, cls: Argument, name: str, with_default: bool = True) -> list[tuple[str, list[Argument], dict[str, Argument]]]:
+    """Return the calls in the annotation of a field, then that which is its default: what each calls, and what it is given."""
+    return [note for one in _written(host, cls, name) for note in _notes(host, one.annotation, one.value if with_default else None)]
+
+
+def _notes(host: Host, annotation: ast.expr | None, default: ast.expr | None) -> list[tuple[str, list[Argument], dict[str, Argument]]]:
+    found = []
+    for call in (*(ast.walk(annotation) if annotation is not None else ()), default):
+        if isinstance(call, ast.Call):
+            named = {one.arg: Argument(host.m.looked_at(one.value), one.value) for one in call.keywords if one.arg is not None}
+            given = [Argument(host.m.looked_at(one), one) for one in call.args]
+            found.append((getattr(host.m.looked_at(call.func), "name", ""), given, named))
+    return found
+
+
+def _written(host: Host, cls: Argument, name: str) -> Iterator[ast.AnnAssign]:
+    """Yield what a class, or the first of its bases that does, writes of a field; names mean then what they do there."""
+    for own in cls.value.lineage() if isinstance(cls.value, Class) else ():
+        for one in own.node.body:
+            if isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name) and one.target.id == name:
+                before, host.m.frame = host.m.frame, own.frame or host.m.frame
+                try:
+                    yield one
+                finally:
+                    host.m.frame = before
+                return
+
+
+def made_by(host: Host, given: Any) -> tuple[str, list[Argument], dict[str, Argument]]:
+    """Return what a call that made a value called, and what it was given; of a name of outside, this alone."""
+    call = value.call if isinstance(value := _value(given), Instance) else None
+    return (getattr(value, "name", ""), list(call.arguments) if call else [], dict(call.keywords) if call else {})
+
+
+def decorators_of(host: Host, function: Argument) -> list[Argument]:
+    """Return the decorators of a function, the one that is written nearest to it last."""
+    called = _function(function)
+    return [Argument(one, None) for one in called.decorators] if called is not None else []
+
+
+def held_by(host: Host, given: Any) -> list[tuple[str, Argument, str, list[Argument], dict[str, Argument]]]:
+    """Return what an object, or a function, holds: what its methods decorate (`@app.command()`), and what they are given first
+    (`app.add_command(train)`). Each is the name of the method, what is held with its own name, and the further arguments."""
+    holder, found = _value(given), []
+    for function in list(host.m.functions.values()):
+        for by in (one for one in function.decorators if isinstance(one, Instance) and one.call is not None):
+            if (by.call.receiver or by.owner) is holder:  # type: ignore[union-attr]
+                _, arguments, named = made_by(host, Argument(by, None))
+                found.append((by.name.rpartition(".")[2], Argument(function, None), function.name, arguments, named))
+    for call in [one for one in host.m.facts.calls if one.receiver is holder and one.arguments]:
+        name = getattr(call.arguments[0].value, "name", "")
+        found.append((call.method, call.arguments[0], name, list(call.arguments[1:]), dict(call.keywords)))
+    return found
+
+
+def decorated(host: Host, cls: Argument) -> list[tuple[str, Argument, list[Argument]]]:
+    """Return the methods of a class that decorators of outside are written above, by name, bound to it, each with those."""
+    own: Any = cls.value
+    methods = {name: one for above in reversed(own.lineage()) for name, one in above.slots.items() if isinstance(one, Function)}
+    return [(name, Argument(Bound(own, name, one), None), [Argument(by, None) for by in one.decorators]) for name, one in methods.items()]
 
 
 def _kind(host: Host, annotation: ast.expr | None) -> str:
-    if isinstance(annotation, ast.Subscript) and isinstance(annotation.value, ast.Name) and annotation.value.id in ("list", "List"):
+    outer = annotation.value.id if isinstance(annotation, ast.Subscript) and isinstance(annotation.value, ast.Name) else ""
+    if isinstance(annotation, ast.Subscript) and outer == "Annotated" and isinstance(annotation.slice, ast.Tuple):
+        return _kind(host, annotation.slice.elts[0])
+    if isinstance(annotation, ast.Subscript) and outer in ("list", "List"):
         inner = _kind(host, annotation.slice)
         return f"list of {inner}" if inner else ""
     names = [one for one in fields.plain_names(annotation) if one != "None"] if annotation is not None else []
@@ -126,9 +178,14 @@ def set_attribute(host: Host, given: Any, name: str, said: Argument) -> None:
         host.m.store.write(value.slots, name, said.value)
 
 
-def finish(host: Host, made: Argument) -> None:
+def may_raise(host: Host) -> None:
+    """Note that the call may raise."""
+    exits.may_raise(host.m)
+
+
+def finish(host: Host, made: Any) -> None:
     """Walk what a class does once its fields are filled (`__post_init__`)."""
-    fields.finish(host.m, made.value, host.call)
+    fields.finish(host.m, _value(made) or UNKNOWN, host.call)
 
 
 def object_of(
@@ -193,19 +250,6 @@ def shared(host: Host, name: str, reason: str = "command line") -> Argument:
     return Argument(host.m.shared(name, reason), None)
 
 
-def all_overridable(host: Host, config: Any) -> None:
-    """Mark every value of a configuration as one that the command line may change."""
-    _weaken(host, _value(config), MOST_NESTED)
-
-
-def _weaken(host: Host, config: Value | None, left: int) -> None:
-    for key, value in list(config.slots.items()) if isinstance(config, Instance) and left else ():
-        if isinstance(value, Instance):
-            _weaken(host, value, left - 1)
-        elif not isinstance(value, Items) and isinstance(config, Instance):
-            host.m.store.write(config.slots, key, weakened(value))
-
-
 def is_overridable(host: Host, given: Argument) -> bool:
     """Return whether a value is a default that may be changed from outside."""
     return is_weak(given.value)
@@ -249,8 +293,7 @@ def parameters(host: Host, given: Any) -> list[dict[str, Any]] | None:
     """Return the parameters of a function, or of the constructor of a class, without that for the object; None where there is none.
 
     Each is a dict: its `name`; `by` position, name or rest; whether it `is_required`; its `kind`, as `field_kind` has it; the `class` of
-    the program with fields that it is annotated with; the `flags` that its default names (`typer.Option(4, "--bs", "-b")`); whether it
-    `is_changed` by something else (`callback=`).
+    the program with fields that it is annotated with; and its `notes`, as `field_notes` has them (`typer.Option(4, "--bs", "-b")`).
     """
     value = _value(given)
     function = value.lookup("__init__") if isinstance(value, Class) else _function(given)
@@ -261,39 +304,28 @@ def parameters(host: Host, given: Any) -> list[dict[str, Any]] | None:
     defaults = dict(zip(reversed(by_position), reversed(signature.defaults), strict=False))
     defaults.update({one: default for one, default in zip(signature.kwonlyargs, signature.kw_defaults, strict=True) if default is not None})
     skipped = 1 if isinstance(value, (Class, Bound)) and not function.is_static else 0
-    found = [
+    ways = [("position", by_position[skipped:]), ("name", signature.kwonlyargs), ("rest", [signature.kwarg] if signature.kwarg else [])]
+    return [
         {
             "name": one.arg,
-            "by": "position" if one in by_position else "name",
-            "is_required": one not in defaults,
+            "by": by,
+            "is_required": by != "rest" and one not in defaults,
             "kind": _kind(host, one.annotation),
-            "class": _class_of(host, one),
-            "flags": list(_flags(defaults.get(one))),
-            "is_changed": any(isinstance(part, ast.keyword) and part.arg in CHANGERS for part in _parts(one, defaults.get(one))),
+            "class": _class_of(host, one.annotation, True),
+            "notes": _notes(host, one.annotation, defaults.get(one)),
         }
-        for one in (*by_position[skipped:], *signature.kwonlyargs)
+        for by, several in ways
+        for one in several
     ]
-    rest = signature.kwarg
-    other = {"by": "rest", "is_required": False, "kind": "", "class": None, "flags": [], "is_changed": False}
-    return [*found, *([{"name": rest.arg, **other}] if rest is not None else [])]
 
 
-def _parts(parameter: ast.arg, default: ast.expr | None) -> Iterator[ast.AST]:
-    for one in (parameter.annotation, default):
-        yield from ast.walk(one) if one is not None else ()
-
-
-def _class_of(host: Host, parameter: ast.arg) -> Argument | None:
-    """Return the class of the program, with fields, that a parameter is annotated with."""
-    annotation = parameter.annotation
-    kind = host.m.lookup(annotation.id) if isinstance(annotation, ast.Name) else None
-    return Argument(kind, None) if isinstance(kind, Class) and fields.has_fields(host.m, kind) else None
-
-
-def _flags(default: ast.expr | None) -> Iterator[str]:
-    for part in default.args if isinstance(default, ast.Call) else ():
-        if isinstance(part, ast.Constant) and isinstance(part.value, str) and part.value.startswith("-"):
-            yield from part.value.split("/")[0].split()
+def _class_of(host: Host, annotation: ast.expr | None, has_fields: bool = False) -> Argument | None:
+    """Return the class of the program that an annotation means, one with fields where that is asked for."""
+    names = list(fields.plain_names(annotation)) if annotation is not None else []
+    kinds = [
+        kind for name in names if isinstance(kind := host.m.lookup(name), Class) and (fields.has_fields(host.m, kind) or not has_fields)
+    ]
+    return Argument(kinds[0], None) if len(kinds) == 1 else None
 
 
 def call_with(host: Host, function: Argument, named: dict[str, Argument], is_open: bool, given: list[Argument] = []) -> Argument:  # noqa: B006

@@ -19,10 +19,11 @@ from mpslint.facts.values import (
     Value,
     origin_of,
 )
+from mpslint.program import environment
 from mpslint.program.arguments import CallArguments
 from mpslint.program.bags import entries_of
 from mpslint.program.config_files import OBJECT, as_object
-from mpslint.program.stubs.host import Host, at, functions_of
+from mpslint.program.stubs.host import Host, at, functions_of, plain
 from mpslint.program.stubs.language import StubObject
 
 _PLAIN = re.compile(r"[^\[\]{}\"'#$&*!|>%@`,]*(?<!:)")
@@ -66,11 +67,24 @@ def config_value(host: Host, text: str, word: Argument) -> Argument:
     return at(host, Argument(said, None), word)
 
 
-def compose_config(host: Host, folder: str, name: str, overrides: list[Argument]) -> Argument | None:
-    """Return the configuration that Hydra composes of a folder, with what is written over it; None where that isn't known."""
-    m = host.m
-    found = m.project.compose_config(m, folder, name, overrides, is_called=True) if m.project is not None else None
+def compose_config(host: Host, folder: str, name: str, overrides: list[Argument] | None = None) -> Argument | None:
+    """Return the configuration that Hydra composes of a folder, with what is written over it, or by the command line; None where that
+    isn't known."""
+    found = host.m.project.compose_config(host.m, folder, name, overrides) if host.m.project is not None else None
     return Argument(as_object(found), None) if isinstance(found, Mapping) else None
+
+
+def variables_in_file(host: Host, path: Any) -> dict[str, Argument]:
+    """Return the variables that a file of the run sets (`.env`), by name; none of any other file."""
+    said = plain(host, path)
+    found = host.m.project.load_variables(host.m, said) if host.m.project is not None and isinstance(said, str) else ()
+    return {one.name: Argument(one.value, host.call) for one in found}
+
+
+def set_variable(host: Host, name: str, said: Argument, style: str) -> None:
+    """Set a variable of the environment."""
+    assert host.call is not None
+    environment.write(host.m, Known(name), said.value, host.call, said.node or host.call, style)
 
 
 def remember(host: Host, name: str, said: Argument) -> None:

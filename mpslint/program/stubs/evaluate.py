@@ -6,14 +6,13 @@ Nothing but the few statements, functions and methods that are named here can be
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NoReturn
 
 from mpslint.core.record import record
 from mpslint.facts.values import Argument
 from mpslint.program.stubs.host import Host, HostFunction, plain
 from mpslint.program.stubs.language import NO_DEFAULT, Return, Scope, StubClass, StubError, StubFunction, StubObject, bound
-from mpslint.program.stubs.syntax import EXPRESSIONS, MOST_LENGTH, STATEMENTS, UNWEIGHED, unsupported
 
 MOST_STEPS = 200_000
 """Expressions and statements that reading a stub takes."""
@@ -24,9 +23,15 @@ MOST_IN_PROGRAM = 3 * MOST_IN_CALL
 DEEPEST_CALL = 40
 
 
+MOST_LENGTH = 1 << 16
+"""Characters of a text, items of a list."""
 MISTAKES = (TypeError, ValueError, LookupError, AttributeError, ArithmeticError, AssertionError, ImportError, RuntimeError)
 """What is raised by something that is wrong in a stub."""
 SIZED = (str, list, dict, tuple, set, range)
+
+
+def unsupported(e: Evaluator, node: Any, scope: Scope) -> NoReturn:
+    raise StubError(f"{scope.path}:{node.lineno}: {node.__class__.__name__} can't be in a stub")
 
 
 def _placed(error: Exception, node: ast.stmt | ast.expr, scope: Scope) -> Exception:
@@ -36,13 +41,17 @@ def _placed(error: Exception, node: ast.stmt | ast.expr, scope: Scope) -> Except
 
 @record()
 class Evaluator:
-    """Carries out stubs. `import_name` gives what a stub imports from another module."""
+    """Carries out stubs."""
 
+    statements: Mapping[type[ast.AST], Callable[[Evaluator, Any, Scope], None]]
+    expressions: Mapping[type[ast.AST], Callable[[Evaluator, Any, Scope], Any]]
+    unweighed: Sequence[Any]
+    """Functions that don't look at what is in a value."""
     import_name: Callable[[str, str], Any]
     host: Host
+    most_steps: int
     steps: int = 0
     depth: int = 0
-    most_steps: int = MOST_STEPS
     place: tuple[Any, Scope] = (None, Scope(""))
     """What is carried out."""
 
@@ -57,7 +66,7 @@ class Evaluator:
             return made
         if isinstance(callee, HostFunction):
             return callee.function(self.host, *given, **named)
-        if callee not in UNWEIGHED:
+        if callee not in self.unweighed:
             self.weigh((given, named))
         return callee(*given, **named)
 
@@ -66,7 +75,7 @@ class Evaluator:
         for statement in body:
             self._step(statement, scope)
             try:
-                STATEMENTS.get(statement.__class__, unsupported)(self, statement, scope)
+                self.statements.get(statement.__class__, unsupported)(self, statement, scope)
             except MISTAKES as error:
                 raise _placed(error, statement, scope) from None
 
@@ -74,7 +83,7 @@ class Evaluator:
         """Return what an expression is."""
         self._step(node, scope)
         try:
-            value = EXPRESSIONS.get(node.__class__, unsupported)(self, node, scope)
+            value = self.expressions.get(node.__class__, unsupported)(self, node, scope)
         except MISTAKES as error:
             raise _placed(error, node, scope) from None
         if isinstance(value, SIZED) and len(value) > MOST_LENGTH:

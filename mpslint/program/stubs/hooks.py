@@ -1,4 +1,4 @@
-"""Where a library calls functions of the program by itself: because of their decorators, and for an object that holds them."""
+"""Where a library calls functions of the program by itself: because of their decorators, and for what holds them."""
 
 from __future__ import annotations
 
@@ -9,42 +9,22 @@ from mpslint.program.machine import Walker
 from mpslint.program.stubs.host import Host
 from mpslint.program.stubs.library import library_of, run
 
-OPTION = ".option"
-"""How the names of decorators end that give a parameter an option."""
 
-
-def option_values(m: Walker, function: Function) -> dict[str, Value]:
-    """Return what option decorators (`@click.option("--bs", default=8)`) give a function's parameters."""
-    calls = [one.call for one in function.decorators if isinstance(one, Instance) and one.call is not None]
-    options = [(list(one.arguments), dict(one.keywords)) for one in calls if one.name.endswith(OPTION)]
-    found = _run(m, "option_values", options) if options else {}
+def given_by_decorators(m: Walker, function: Function) -> dict[str, Value]:
+    """Return what decorators (`@click.option("--bs", default=8)`, `@hydra.main(...)`) give a function's parameters, by name."""
+    found = _run(m, "given_by_decorators", function) if _calls(function) else {}
     return {name: one.value for name, one in found.items()} if isinstance(found, dict) else {}
 
 
-def first_parameter(m: Walker, function: Function) -> Value | None:
-    """Return the object that the command line makes of the class of a function's first parameter; None for one of no such class."""
-    found = _run(m, "first_parameter", Argument(function, None))
-    return found.value if isinstance(found, Argument) else None
+def start_commands(m: Walker, function: Function) -> None:
+    """Walk the functions that are commands of one (`@click.group()`): that which the command line names, else all of them."""
+    if _calls(function):
+        _run(m, "start_commands", function)
 
 
-def stored_config(m: Walker, name: Value, function: Function) -> Value | None:
-    """Return the configuration that the program noted under a name (`ConfigStore.instance().store(name="main", node=Main)`)."""
-    found = _run(m, "stored", (Argument(name, None), Argument(function, None)), "hydra.core.config_store.ConfigStore")
-    return found.value if isinstance(found, Argument) else None
+def _calls(function: Function) -> bool:
+    return any(isinstance(one, Instance) and one.call is not None for one in function.decorators)
 
 
-def start_group(m: Walker, group: Instance) -> None:
-    """Walk the functions that are commands of a group (`app = typer.Typer()`): the one that the first word names, else all of them."""
-    belonging = [one for one in list(m.functions.values()) if any(_belongs(m, decorator, group) for decorator in one.decorators)]
-    _run(m, "start_group", [(one.name, Argument(one, None)) for one in belonging])
-
-
-def _belongs(m: Walker, decorator: Value, group: Instance) -> bool:
-    if not (isinstance(decorator, Instance) and decorator.name in m.platform.commands):
-        return False
-    call = decorator.call
-    return (call.receiver if call is not None and call.receiver is not None else decorator.owner) is group
-
-
-def _run(m: Walker, name: str, given: Any, module: str = "_commands") -> Any:
-    return run(Host(m, None), library_of(m.stubs).module(module).names[name], [given], {})
+def _run(m: Walker, name: str, function: Function) -> Any:
+    return run(Host(m, None), library_of(m.stubs).module("_decorators").names[name], [Argument(function, None)], {})

@@ -68,7 +68,7 @@ class ValueTable:
 
     m: Walker
     mapping: Mapping
-    STUB_METHODS = ("get", "items", "update")
+    STUB_METHODS = ("get", "items")
 
     def __setitem__(self, name: str, value: Argument) -> None:
         self.m.store.write(self.mapping.slots, name, DictEntry(value.value, value.node))
@@ -84,11 +84,6 @@ class ValueTable:
     def items(self) -> Iterator[tuple[str, Argument]]:
         """Yield the names and the values."""
         yield from [(name, Argument(entry.value, entry.node)) for name, entry in self.mapping.slots.items()]
-
-    def update(self, other: ValueTable) -> None:
-        """Take what another table has."""
-        for name, value in other.items():
-            self[name] = value
 
 
 def plain(host: Host, given: Any, otherwise: Any = UNKNOWN) -> Any:

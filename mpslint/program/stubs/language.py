@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
-from dataclasses import field
-from typing import Any, Protocol, TypeAlias
+from dataclasses import field, replace
+from typing import Any, TypeAlias
 
 from mpslint.core.finding import UsageError
 from mpslint.core.record import record
@@ -88,11 +87,7 @@ class StubObject:
 
 def bound(function: Any, receiver: Any) -> Any:
     """Return a function of a class as a method of an object."""
-    if not isinstance(function, StubFunction):
-        return function
-    return StubFunction(
-        function.node, function.scope, function.defaults, function.keyword_defaults, function.plain, function.owner, receiver
-    )
+    return replace(function, receiver=receiver) if isinstance(function, StubFunction) else function
 
 
 class Left(Exception):
@@ -110,29 +105,3 @@ class Continue(Left):
 class Return(Left):
     def __init__(self, value: Any) -> None:
         self.value = value
-
-
-class Carrier(Protocol):
-    """What carries out a stub, for the parts of its language."""
-
-    @property
-    def import_name(self) -> Callable[[str, str], Any]:
-        """What gives a stub a name of another module."""
-
-    def call(self, callee: Any, given: Sequence[Any], named: dict[str, Any]) -> Any:
-        """Return what calling something gives."""
-
-    def execute(self, body: Sequence[ast.stmt], scope: Scope) -> None:
-        """Carry out statements."""
-
-    def value(self, node: ast.expr, scope: Scope) -> Any:
-        """Return what an expression is."""
-
-    def truth(self, node: ast.expr, scope: Scope) -> bool:
-        """Return whether an expression counts as true."""
-
-    def weigh(self, value: Any) -> None:
-        """Count what is in a value as steps."""
-
-    def is_true(self, value: Any, node: ast.expr, scope: Scope) -> bool:
-        """Return whether what an expression is counts as true."""

@@ -13,13 +13,13 @@ from mpslint.core.folders import remembered
 from mpslint.core.knowledge import read_stub, stub_files
 from mpslint.core.notices import notice
 from mpslint.core.record import record
-from mpslint.facts.values import Argument, Instance, Items, Known, Value
+from mpslint.facts.values import Argument, Class, Instance, Items, Known, Value
 from mpslint.program.arguments import CallArguments
 from mpslint.program.machine import Walker
 from mpslint.program.stubs import classes, configurations, host
-from mpslint.program.stubs.evaluate import MOST_IN_CALL, MOST_IN_PROGRAM, Evaluator
+from mpslint.program.stubs.evaluate import MOST_IN_CALL, MOST_IN_PROGRAM
 from mpslint.program.stubs.language import DECLINED, UNKNOWN, Scope, StubClass, StubError, StubFunction, StubObject, bound
-from mpslint.program.stubs.syntax import refuse_others
+from mpslint.program.stubs.syntax import evaluator, refuse_others
 
 PACKAGE = "stubs."
 NOTHING = CallArguments((), {}, False)
@@ -47,7 +47,7 @@ class Library:
             try:
                 tree = ast.parse(read_stub(path))
                 refuse_others(tree, str(path))
-                Evaluator(self.imported, host.Host(None, None)).execute(tree.body, scope)  # type: ignore[arg-type]
+                evaluator(self.imported, host.Host(None, None)).execute(tree.body, scope)  # type: ignore[arg-type]
             except (StubError, SyntaxError, ValueError, RecursionError, MemoryError, ReadError) as error:
                 del self.read[name]
                 raise as_mistake(error, path) from None
@@ -64,11 +64,13 @@ class Library:
             raise ImportError(f"a stub can't import {name} from {source}")
         return found
 
-    def find(self, name: str) -> Any:
-        """Return what a stub defines under a qualified name, None where none does."""
+    def find(self, name: str, cls: Class | None = None) -> Any:
+        """Return what a stub defines under a qualified name, None where none does; of a class of a stub, as a method of a class of the
+        program that derives from it."""
         library, _, inner = name.rpartition(".")
         if library not in self.paths or library.startswith("_"):  # what several share
-            return None
+            above = self.find(library) if cls is not None else None
+            return bound(above.lookup(inner), Argument(cls, None)) if isinstance(above, StubClass) and cls is not None else None
         found = self.module(library).names.get(inner)
         return found if isinstance(found, (StubFunction, StubClass)) else None
 
@@ -98,9 +100,9 @@ def is_told(m: Walker, name: str) -> bool:
     return path is not None and any(path.is_relative_to(folder) for folder in m.stubs)
 
 
-def call(m: Walker, name: str, arguments: CallArguments, node: ast.Call) -> Value | None:
+def call(m: Walker, name: str, arguments: CallArguments, node: ast.Call, receiver: Value | None = None) -> Value | None:
     """Return what a function or class of a library gives by its stub; None where it has none, or the stub leaves it to others."""
-    stub = library_of(m.stubs).find(name)
+    stub = library_of(m.stubs).find(name, receiver if isinstance(receiver, Class) else None)
     if isinstance(stub, StubClass) and stub.lookup("is_base_only"):
         return None
     if isinstance(stub, StubClass):
@@ -116,26 +118,32 @@ def call_method(m: Walker, owner: Instance, method: str, arguments: CallArgument
     if not isinstance(state, StubObject):
         if (cls := _class_of(m, owner)) is None or not cls.lookup("keeps_nothing"):
             return None
-        state = StubObject(cls, instance=owner)
+        state = StubObject(cls)
     function = state.cls.lookup(method)
     if not isinstance(function, StubFunction):
         return None
-    return _given(_called(m, bound(function, state), arguments, node), node)
+    return _given(_called(m, bound(function, StubObject(state.cls, state.slots, owner)), arguments, node), node)
 
 
 def _given(found: Any, node: ast.Call) -> Value | None:
     return None if found is DECLINED else as_value(found, node)
 
 
-def begin(m: Walker, made: Instance, bases: Sequence[str], node: ast.Call, arguments: CallArguments = NOTHING) -> None:
-    """Put what a stub keeps behind an object, where a class of outside that its class derives from has one."""
+def begin(m: Walker, made: Instance, bases: Sequence[str], node: ast.Call | None, arguments: CallArguments | None) -> None:
+    """Put what a stub keeps behind an object, where a class of outside that its class derives from has one; its own constructor may
+    hand on other arguments, and does so where nothing is kept."""
     stub = _named(m, bases)
-    if stub is not None:
+    keeps_nothing = stub is not None and bool(stub.lookup("keeps_nothing"))
+    if stub is not None and (arguments if keeps_nothing else node) is not None:
         state = StubObject(stub, instance=made)
         made.slots[host.STATE] = state  # type: ignore[assignment]
-        is_declined = (maker := stub.lookup("__init__")) is not None and _called(m, bound(maker, state), arguments, node) is DECLINED
-        if is_declined or stub.lookup("keeps_nothing"):
+        is_declined = (maker := stub.lookup("__init__")) is not None and _called(
+            m, bound(maker, state), arguments or NOTHING, node
+        ) is DECLINED
+        if is_declined or keeps_nothing:
             del made.slots[host.STATE]
+        for name in made.cls.all_fields() if is_declined and keeps_nothing and made.cls is not None else ():
+            m.store.write(made.slots, name, host.unknown.value)
 
 
 def holds_settings(m: Walker, owner: Instance) -> bool:
@@ -144,21 +152,21 @@ def holds_settings(m: Walker, owner: Instance) -> bool:
 
 
 def _class_of(m: Walker, owner: Instance) -> StubClass | None:
-    return _named(m, [owner.name] if owner.cls is None else list(owner.cls.outside_bases()))
+    return _named(m, [owner.name] if owner.cls is None else owner.cls.makers())
 
 
 def _named(m: Walker, names: Sequence[str]) -> StubClass | None:
     return next((one for name in names if isinstance(one := library_of(m.stubs).find(name), StubClass)), None)
 
 
-def _called(m: Walker, function: Any, arguments: CallArguments, node: ast.Call, name: str = "") -> Any:
+def _called(m: Walker, function: Any, arguments: CallArguments, node: ast.Call | None, name: str = "") -> Any:
     return run(host.Host(m, node, arguments, name), function, arguments.positional, arguments.keywords)
 
 
 def run(at: host.Host, function: Any, given: Sequence[Any], named: Mapping[str, Any]) -> Any:
     """Carry out a function of a stub, and return what it gives; a mistake in it is said, and leaves the call to others, as does a call
     with arguments that it doesn't take."""
-    carrier = Evaluator(library_of(at.m.stubs).imported, at, most_steps=min(MOST_IN_CALL, MOST_IN_PROGRAM - at.m.stub_steps))
+    carrier = evaluator(library_of(at.m.stubs).imported, at, min(MOST_IN_CALL, MOST_IN_PROGRAM - at.m.stub_steps))
     try:
         found = carrier.call(function, given, dict(named))
         carrier.weigh(found)

@@ -8,10 +8,11 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NoReturn
 
 from mpslint.facts.values import Argument
+from mpslint.program.stubs.evaluate import MOST_LENGTH, MOST_STEPS, Evaluator, unsupported
+from mpslint.program.stubs.host import Host
 from mpslint.program.stubs.language import (
     NO_DEFAULT,
     Break,
-    Carrier,
     Continue,
     Definition,
     Left,
@@ -24,8 +25,6 @@ from mpslint.program.stubs.language import (
     bound,
 )
 
-MOST_LENGTH = 1 << 16
-"""Characters of a text, items of a list."""
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     one.__name__: one
     for one in (len, int, float, str, bool, list, dict, tuple, set, enumerate, zip, range, reversed, any, all, min, max, sorted)
@@ -40,8 +39,6 @@ def _is_instance(value: Any, kinds: Any) -> bool:
 
 
 FUNCTIONS["isinstance"] = _is_instance
-UNWEIGHED = (len, bool, _is_instance)
-"""Functions that don't look at what is in a value."""
 METHODS: dict[type, frozenset[str]] = {
     str: frozenset(
         (
@@ -82,11 +79,7 @@ def refuse_others(tree: ast.Module, path: str) -> None:
             raise StubError(f"{path}:{decorators[0].lineno}: a decorator can't be in a stub")
 
 
-def unsupported(e: Carrier, node: Any, scope: Scope) -> NoReturn:
-    raise StubError(f"{scope.path}:{node.lineno}: {node.__class__.__name__} can't be in a stub")
-
-
-def _lookup(e: Carrier, node: ast.Name, scope: Scope) -> Any:
+def _lookup(e: Evaluator, node: ast.Name, scope: Scope) -> Any:
     where: Scope | None = scope
     while where is not None:
         if node.id in where.names:
@@ -97,7 +90,7 @@ def _lookup(e: Carrier, node: ast.Name, scope: Scope) -> Any:
     return FUNCTIONS[node.id]
 
 
-def _attribute(e: Carrier, node: ast.Attribute, scope: Scope) -> Any:
+def _attribute(e: Evaluator, node: ast.Attribute, scope: Scope) -> Any:
     base = e.value(node.value, scope)
     if isinstance(base, StubObject):
         if node.attr in base.slots:
@@ -111,7 +104,7 @@ def _attribute(e: Carrier, node: ast.Attribute, scope: Scope) -> Any:
     raise AttributeError(f"no {node.attr}")
 
 
-def _call(e: Carrier, node: ast.Call, scope: Scope) -> Any:
+def _call(e: Evaluator, node: ast.Call, scope: Scope) -> Any:
     if (
         isinstance(node.func, ast.Attribute)
         and isinstance(node.func.value, ast.Call)
@@ -121,14 +114,14 @@ def _call(e: Carrier, node: ast.Call, scope: Scope) -> Any:
     return e.call(e.value(node.func, scope), *_given(e, node, scope))
 
 
-def _given(e: Carrier, node: ast.Call, scope: Scope) -> tuple[list[Any], dict[str, Any]]:
+def _given(e: Evaluator, node: ast.Call, scope: Scope) -> tuple[list[Any], dict[str, Any]]:
     named: dict[str, Any] = {}
     for one in node.keywords:
         named.update({one.arg: e.value(one.value, scope)} if one.arg is not None else e.value(one.value, scope))
     return list(_items(e, node.args, scope)), named
 
 
-def _call_above(e: Carrier, node: ast.Call, scope: Scope) -> Any:
+def _call_above(e: Evaluator, node: ast.Call, scope: Scope) -> Any:
     """Return what `super().method(...)` gives."""
     assert isinstance(node.func, ast.Attribute)
     receiver, owner = next(iter(scope.names.values())), _lookup(e, ast.copy_location(ast.Name("__class__"), node), scope)
@@ -136,7 +129,7 @@ def _call_above(e: Carrier, node: ast.Call, scope: Scope) -> Any:
     return e.call(bound(above, receiver), *_given(e, node, scope)) if above is not None else None
 
 
-def _items(e: Carrier, nodes: Sequence[ast.expr], scope: Scope) -> Iterator[Any]:
+def _items(e: Evaluator, nodes: Sequence[ast.expr], scope: Scope) -> Iterator[Any]:
     for node in nodes:
         if isinstance(node, ast.Starred):
             yield from e.value(node.value, scope)
@@ -144,7 +137,7 @@ def _items(e: Carrier, nodes: Sequence[ast.expr], scope: Scope) -> Iterator[Any]
             yield e.value(node, scope)
 
 
-def _dict(e: Carrier, node: ast.Dict, scope: Scope) -> dict[Any, Any]:
+def _dict(e: Evaluator, node: ast.Dict, scope: Scope) -> dict[Any, Any]:
     found: dict[Any, Any] = {}
     for key, value in zip(node.keys, node.values, strict=True):
         found.update({e.value(key, scope): e.value(value, scope)} if key is not None else e.value(value, scope))
@@ -175,7 +168,7 @@ def _apply(op: ast.AST, left: Any, right: Any) -> Any:
     return OPERATORS[op.__class__](left, right)
 
 
-def _compare(e: Carrier, node: ast.Compare, scope: Scope) -> bool:
+def _compare(e: Evaluator, node: ast.Compare, scope: Scope) -> bool:
     left = e.value(node.left, scope)
     for op, comparator in zip(node.ops, node.comparators, strict=True):
         right = e.value(comparator, scope)
@@ -187,7 +180,7 @@ def _compare(e: Carrier, node: ast.Compare, scope: Scope) -> bool:
     return True
 
 
-def _boolean(e: Carrier, node: ast.BoolOp, scope: Scope) -> Any:
+def _boolean(e: Evaluator, node: ast.BoolOp, scope: Scope) -> Any:
     for operand in node.values[:-1]:
         value = e.value(operand, scope)
         if e.is_true(value, operand, scope) is isinstance(node.op, ast.Or):
@@ -195,25 +188,25 @@ def _boolean(e: Carrier, node: ast.BoolOp, scope: Scope) -> Any:
     return e.value(node.values[-1], scope)
 
 
-def _text(e: Carrier, node: ast.JoinedStr, scope: Scope) -> str:
+def _text(e: Evaluator, node: ast.JoinedStr, scope: Scope) -> str:
     parts = [e.value(one.value if isinstance(one, ast.FormattedValue) else one, scope) for one in node.values]
     e.weigh(parts)
     return BoundedText().join_([str(one) for one in parts])
 
 
-def _tuple(e: Carrier, node: ast.Tuple, scope: Scope) -> tuple[Any, ...]:
+def _tuple(e: Evaluator, node: ast.Tuple, scope: Scope) -> tuple[Any, ...]:
     made = tuple(_items(e, node.elts, scope))
     e.weigh(made)
     return made
 
 
-def _operated(e: Carrier, node: ast.BinOp | ast.AugAssign, left: Any, right: Any) -> Any:
+def _operated(e: Evaluator, node: ast.BinOp | ast.AugAssign, left: Any, right: Any) -> Any:
     """Return what an operator makes of two values."""
     e.weigh((left, right))
     return _apply(node.op, left, right)
 
 
-def _rounds(e: Carrier, generators: Sequence[ast.comprehension], scope: Scope) -> Iterator[Scope]:
+def _rounds(e: Evaluator, generators: Sequence[ast.comprehension], scope: Scope) -> Iterator[Scope]:
     """Yield the scope of each round of a comprehension."""
     if not generators:
         yield scope
@@ -226,7 +219,7 @@ def _rounds(e: Carrier, generators: Sequence[ast.comprehension], scope: Scope) -
             yield from _rounds(e, rest, inner)
 
 
-def _bind(e: Carrier, target: ast.expr, value: Any, scope: Scope) -> None:
+def _bind(e: Evaluator, target: ast.expr, value: Any, scope: Scope) -> None:
     if isinstance(target, ast.Name):
         scope.names[target.id] = value
     elif isinstance(target, (ast.Tuple, ast.List)):
@@ -247,7 +240,7 @@ def _bind(e: Carrier, target: ast.expr, value: Any, scope: Scope) -> None:
         unsupported(e, target, scope)
 
 
-def _function(e: Carrier, node: Definition, scope: Scope) -> StubFunction:
+def _function(e: Evaluator, node: Definition, scope: Scope) -> StubFunction:
     parameters = node.args
     every = (*parameters.posonlyargs, *parameters.args, *parameters.kwonlyargs, *([parameters.vararg] if parameters.vararg else ()))
     plain = frozenset(one.arg for one in every if isinstance(one.annotation, ast.Name) and one.annotation.id == "plain")
@@ -257,11 +250,11 @@ def _function(e: Carrier, node: Definition, scope: Scope) -> StubFunction:
     )
 
 
-def _define(e: Carrier, node: ast.FunctionDef, scope: Scope) -> None:
+def _define(e: Evaluator, node: ast.FunctionDef, scope: Scope) -> None:
     scope.names[node.name] = _function(e, node, scope)
 
 
-def _class(e: Carrier, node: ast.ClassDef, scope: Scope) -> None:
+def _class(e: Evaluator, node: ast.ClassDef, scope: Scope) -> None:
     made = StubClass(node.name, {}, tuple(e.value(base, scope) for base in node.bases))
     inner = Scope(scope.path, {}, scope)
     e.execute(node.body, inner)
@@ -272,11 +265,11 @@ def _class(e: Carrier, node: ast.ClassDef, scope: Scope) -> None:
     scope.names[node.name] = made
 
 
-def _if(e: Carrier, node: ast.If, scope: Scope) -> None:
+def _if(e: Evaluator, node: ast.If, scope: Scope) -> None:
     e.execute(node.body if e.truth(node.test, scope) else node.orelse, scope)
 
 
-def _loop(e: Carrier, node: ast.For | ast.While, scope: Scope) -> None:
+def _loop(e: Evaluator, node: ast.For | ast.While, scope: Scope) -> None:
     rounds = iter(e.value(node.iter, scope)) if isinstance(node, ast.For) else None
     while True:
         if isinstance(node, ast.While):
@@ -296,45 +289,45 @@ def _loop(e: Carrier, node: ast.For | ast.While, scope: Scope) -> None:
     e.execute(node.orelse, scope)
 
 
-def _assign(e: Carrier, node: ast.Assign, scope: Scope) -> None:
+def _assign(e: Evaluator, node: ast.Assign, scope: Scope) -> None:
     value = e.value(node.value, scope)
     for target in node.targets:
         _bind(e, target, value, scope)
 
 
-def _add_to(e: Carrier, node: ast.AugAssign, scope: Scope) -> None:
+def _add_to(e: Evaluator, node: ast.AugAssign, scope: Scope) -> None:
     read = ast.copy_location(ast.Name(node.target.id, ast.Load()), node.target) if isinstance(node.target, ast.Name) else node.target
     _bind(e, node.target, _operated(e, node, e.value(read, scope), e.value(node.value, scope)), scope)
 
 
-def _import(e: Carrier, node: ast.ImportFrom, scope: Scope) -> None:
+def _import(e: Evaluator, node: ast.ImportFrom, scope: Scope) -> None:
     for alias in node.names:
         if node.module != "__future__":
             scope.names[alias.asname or alias.name] = e.import_name(node.module or "", alias.name)
 
 
-def _leave(kind: type[Left]) -> Callable[[Carrier, Any, Scope], None]:
-    def leave(e: Carrier, node: Any, scope: Scope) -> None:
+def _leave(kind: type[Left]) -> Callable[[Evaluator, Any, Scope], None]:
+    def leave(e: Evaluator, node: Any, scope: Scope) -> None:
         raise kind()
 
     return leave
 
 
-def _return(e: Carrier, node: ast.Return, scope: Scope) -> None:
+def _return(e: Evaluator, node: ast.Return, scope: Scope) -> None:
     raise Return(e.value(node.value, scope) if node.value is not None else None)
 
 
-def _slice(e: Carrier, node: ast.Slice, scope: Scope) -> slice:
+def _slice(e: Evaluator, node: ast.Slice, scope: Scope) -> slice:
     return slice(*(e.value(one, scope) if one is not None else None for one in (node.lower, node.upper, node.step)))
 
 
-def _unary(e: Carrier, node: ast.UnaryOp, scope: Scope) -> Any:
+def _unary(e: Evaluator, node: ast.UnaryOp, scope: Scope) -> Any:
     if isinstance(node.op, ast.Not):
         return not e.truth(node.operand, scope)
     return -e.value(node.operand, scope) if isinstance(node.op, ast.USub) else unsupported(e, node, scope)
 
 
-STATEMENTS: dict[type[ast.AST], Callable[[Carrier, Any, Scope], None]] = {
+STATEMENTS: dict[type[ast.AST], Callable[[Evaluator, Any, Scope], None]] = {
     ast.Expr: lambda e, node, scope: e.value(node.value, scope),
     ast.Assign: _assign,
     ast.AugAssign: _add_to,
@@ -349,7 +342,7 @@ STATEMENTS: dict[type[ast.AST], Callable[[Carrier, Any, Scope], None]] = {
     ast.Continue: _leave(Continue),
     ast.Pass: lambda e, node, scope: None,
 }
-EXPRESSIONS: dict[type[ast.AST], Callable[[Carrier, Any, Scope], Any]] = {
+EXPRESSIONS: dict[type[ast.AST], Callable[[Evaluator, Any, Scope], Any]] = {
     ast.Constant: lambda e, node, scope: node.value,
     ast.Name: _lookup,
     ast.Attribute: _attribute,
@@ -376,3 +369,8 @@ EXPRESSIONS: dict[type[ast.AST], Callable[[Carrier, Any, Scope], Any]] = {
 }
 CARRIED = {*STATEMENTS, *EXPRESSIONS, *OPERATORS, ast.Starred, ast.FormattedValue}
 """What can be in a stub."""
+
+
+def evaluator(import_name: Callable[[str, str], Any], host: Host, most_steps: int = MOST_STEPS) -> Evaluator:
+    """Return what carries out stubs for a call. `import_name` gives what a stub imports from another module."""
+    return Evaluator(STATEMENTS, EXPRESSIONS, (len, bool, _is_instance), import_name, host, most_steps)

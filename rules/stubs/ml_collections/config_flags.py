@@ -1,8 +1,9 @@
 """ml_collections.config_flags: a flag names a file of Python whose `get_config` makes its value, and words say more of it."""
 
+from stubs._configurations import all_overridable
 from stubs._words import literals, named
 from stubs.absl.flags import define
-from stubs.host import all_overridable, at, attribute, call_with, function_in_file, is_overridable, plain, set_attribute, unknown
+from stubs.host import at, attribute, call_with, function_in_file, is_overridable, plain, set_attribute, unknown
 
 
 def DEFINE_config_file(name: plain = None, default=None, *given, required: plain = False, **more):

@@ -1,9 +1,8 @@
 """omegaconf.OmegaConf: what makes configurations, puts them on top of one another, reads words as one, and turns one into a dict."""
 
-from stubs._configurations import as_default
+from stubs._configurations import all_overridable, as_default
 from stubs._words import switch, text
 from stubs.host import (
-    all_overridable,
     at,
     attribute,
     class_of,

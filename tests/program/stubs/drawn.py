@@ -203,3 +203,129 @@ def absl_program(seed: int) -> str:
     read = ", ".join(f"{name}=FLAGS.{name}" for name, _, _ in fields)
     head = ["import sys", "from absl import flags", f"sys.argv = {['x', *words]!r}", "FLAGS = flags.FLAGS"]
     return "\n".join([*head, *lines, "FLAGS(sys.argv)", f"result = dict({read})", ""])
+
+
+FITTING = {
+    "int": ("3", "'3'", "2.0", "True"),
+    "float": ("3", "0.5", "'1e-4'", "True"),
+    "str": ("'3'", "'mps'"),
+    "bool": ("True", "'yes'", "'f'", "1", "0.0"),
+    "Optional[int]": ("3", "None", "'3'"),
+    "Optional[str]": ("'mps'", "None"),
+    "List[int]": ("['3', 4]", "[2]"),
+    "Kind": ("'mps'", "3"),
+    "Inner": ("{'lr': '3', 'n': 7}", "Inner(n='8')"),
+    "Any": ("'3'", "0.5"),
+}
+GIVEN = ("3", "0.5", "'3'", "'1e-4'", "'mps'", "True", "'yes'", "2.0", "None", "['3', 4]", "{'lr': '3', 'n': 7}", "Inner(n='8')")
+VALIDATORS = ("value * 2", "value", "str(value)", "None if value is None else value", "value if value else 3")
+
+
+def pydantic_program(seed: int, version: int = 2) -> str:
+    """Return a program that makes an object of a drawn model of pydantic of drawn values."""
+    draw = random.Random(seed)
+    names = [name.replace("-", "_") for name in draw.sample(NAMES, draw.randint(1, 4))]
+    fields, methods = [], []
+    keys: dict[str, str] = {}
+    for name in names:
+        kind = keys[name] = draw.choice(list(FITTING))
+        default = None if draw.random() < 0.3 else _fitting(draw, kind)
+        options = [f"default={default}"] if default is not None else []
+        if draw.random() < 0.2:
+            options.append(f"alias='{name}_x'")
+            keys[f"{name}_x"] = kind
+        if draw.random() < 0.15 and version == 2:
+            options.append("validate_default=True")
+        if len(options) > (default is not None):
+            default = f"Field({', '.join(options)})"
+        if version == 2 and draw.random() < 0.2:
+            kind = f"Annotated[{kind}, {draw.choice(('Before', 'After', 'Plain'))}Validator(lambda value: {draw.choice(VALIDATORS)})]"
+        fields.append(f"    {name}: {kind}{f' = {default}' if default is not None else ''}\n")
+    for number in range(draw.choice((0, 0, 1, 2))):
+        methods.append(_pydantic_method(draw, number, names, version))
+    config = draw.sample(
+        ("extra='allow'", "populate_by_name=True", "validate_default=True", "str_strip_whitespace=True")
+        if version == 2
+        else ("extra='allow'", "allow_population_by_field_name=True", "validate_all=True"),
+        draw.choice((0, 0, 1, 2)),
+    )
+    said = f"    model_config = ConfigDict({', '.join(config)})\n" if version == 2 else f"    class Config:\n        {'; '.join(config)}\n"
+    head = (
+        "ConfigDict, field_validator, model_validator, BeforeValidator, AfterValidator, PlainValidator"
+        if version == 2
+        else "validator, root_validator"
+    )
+    given = ", ".join(f"{key}={_fitting(draw, kind)}" for key, kind in keys.items() if draw.random() < 0.6)
+    made = draw.choice(
+        (f"Made({given})", f"Made(**dict({given}))", f"Made.{'model_validate' if version == 2 else 'parse_obj'}(dict({given}))")
+    )
+    dumped = draw.choice(("{name: getattr(made, name) for name in NAMES}", f"made.{'model_dump' if version == 2 else 'dict'}()"))
+    inner = {"Kind": "value", "Inner": "n"}
+    parts = [(name, f"found[{name!r}]", inner.get(keys[name])) for name in names]
+    read = ", ".join(f"{name}=getattr({of}, {part!r}, 0)" if part else f"{name}={of}" for name, of, part in parts)
+    return (
+        f"import enum\nfrom typing import Annotated, Any, List, Optional\nfrom pydantic import BaseModel, Field, {head}\n"
+        "class Kind(enum.Enum):\n    a = 'mps'\n    b = 3\n"
+        "class Inner(BaseModel):\n    lr: float = 1\n    n: int\n"
+        f"class Made(BaseModel):\n{said if config else ''}{''.join(fields)}{''.join(methods)}"
+        f"NAMES = {names!r}\nmade = {made}\nfound = {dumped.replace('NAMES', repr(names))}\nresult = dict({read})\n"
+    )
+
+
+def _fitting(draw: random.Random, kind: str) -> str:
+    """Return a value that mostly is one for a field of a kind."""
+    return draw.choice(FITTING[kind] if draw.random() < 0.9 else GIVEN)
+
+
+def _pydantic_method(draw: random.Random, number: int, names: list[str], version: int) -> str:
+    name, value = draw.choice([*names, "*"]), draw.choice(VALIDATORS)
+    head = "    @classmethod\n" if version == 2 else ""
+    if draw.random() < 0.6:
+        way = draw.choice(("", ", mode='before'", ", mode='plain'")) if version == 2 else draw.choice(("", ", pre=True", ", always=True"))
+        by = "field_validator" if version == 2 else "validator"
+        return f"    @{by}({name!r}{way})\n{head}    def m{number}(cls, value):\n        return {value}\n"
+    key = draw.choice(names)
+    if draw.random() < 0.5:
+        by = "model_validator(mode='before')" if version == 2 else "root_validator(pre=True)"
+        return f"    @{by}\n{head}    def m{number}(cls, data):\n        data[{key!r}] = {draw.choice(GIVEN)}\n        return data\n"
+    if version == 2:
+        return f"    @model_validator(mode='after')\n    def m{number}(self):\n        self.{key} = {draw.choice(GIVEN)}\n        return self\n"
+    return f"    @root_validator\n    def m{number}(cls, data):\n        data[{key!r}] = {draw.choice(GIVEN)}\n        return data\n"
+
+
+def pydantic1_program(seed: int) -> str:
+    """Return the same for pydantic 1."""
+    return pydantic_program(seed, 1)
+
+
+def group_program(seed: int) -> str:
+    """Return a program whose drawn group of click, or of typer, calls drawn commands with drawn words."""
+    draw = random.Random(seed)
+    is_click = draw.random() < 0.5
+    fields = {name: [one for one in _fields(draw, 3) if one[2] is not None] for name in draw.sample(("top", "fit", "try_it", "go"), 3)}
+    first, *commands = fields
+    words = _flags(draw, fields[first], "-") if draw.random() < 0.5 else []
+    chosen = draw.choice(commands) if draw.random() < 0.8 else None
+    if chosen is not None:
+        words += [chosen.replace("_", "-"), *_flags(draw, fields[chosen], "-")]
+    parts = [_member(draw, name, fields[name], is_click, name == first, first) for name in fields]
+    head = "import click\n" if is_click else f"import typer\napp = typer.Typer({draw.choice(('', 'invoke_without_command=True'))})\n"
+    call = f"{first}(standalone_mode=False)" if is_click else "app()"
+    code = f"import sys\n{head}result = {{}}\nsys.argv = {['x', *words]!r}\n{''.join(parts)}"
+    return f"{code}try:\n    {call}\nexcept SystemExit:\n    pass\n"
+
+
+def _member(draw: random.Random, name: str, fields: list[tuple[str, str, str | None]], is_click: bool, is_first: bool, group: str) -> str:
+    """Return a command of a group, or the function that is the group, which writes down what it gets."""
+    body = f"    result.update(dict({', '.join(f'{name}_{one}={one}' for one, _, _ in fields)}))\n"
+    if not is_click:
+        by = "app.callback()" if is_first else f"app.command({name.replace('_', '-')!r})" if draw.random() < 0.5 else "app.command()"
+        given = ", ".join(f"{one}: {kind} = {default}" for one, kind, default in fields)
+        return f"@{by}\ndef {name}({given}):\n{body}"
+    by = f"click.group({draw.choice(('', 'invoke_without_command=True'))})" if is_first else f"{group}.command()"
+    lines = [f"@{by}"]
+    for one, kind, default in fields:
+        flag = f"--{one.replace('_', '-')}"
+        flags = f"{flag}/--no-{flag[2:]}" if kind == "bool" else flag
+        lines.append(f"@click.option({flags!r}, default={default})")
+    return "\n".join([*lines, f"def {name}({', '.join(one for one, _, _ in fields)}):", body])

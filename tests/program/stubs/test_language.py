@@ -9,10 +9,11 @@ import pytest
 
 from mpslint.core.knowledge import stub_files
 from mpslint.facts.values import Argument, Known
-from mpslint.program.stubs.evaluate import MOST_STEPS, Evaluator
+from mpslint.program.stubs.evaluate import MOST_STEPS
 from mpslint.program.stubs.host import Host
 from mpslint.program.stubs.language import Scope, StubError
 from mpslint.program.stubs.library import library_of
+from mpslint.program.stubs.syntax import evaluator
 
 PROGRAMS = {
     "loops": "found = [a for a in range(9) if a % 2 == 0] if False else []\nfor a in [1, 2, 3, 4]:\n    if a == 2:\n        continue\n    if a == 4:\n        break\n    found.append(a)\nelse:\n    found.append('else')\n",
@@ -40,7 +41,7 @@ MISTAKES = {
 
 def carried_out(code: str, **names: Any) -> dict[str, Any]:
     scope = Scope("t.py", dict(names))
-    Evaluator(library_of().imported, Host(None, None)).execute(ast.parse(code).body, scope)  # type: ignore[arg-type]
+    evaluator(library_of().imported, Host(None, None)).execute(ast.parse(code).body, scope)  # type: ignore[arg-type]
     return scope.names
 
 
@@ -69,7 +70,7 @@ def test_a_value_of_the_program_decides_nothing(code: str) -> None:
 def test_a_parameter_by_name_without_a_default_is_asked_for_by_whoever_carries_it_out() -> None:
     names = carried_out("def f(*, x):\n    return x\n")
     with pytest.raises(TypeError, match="nothing gives x"):
-        Evaluator(library_of().imported, Host(None, None)).call(names["f"], [], {})  # type: ignore[arg-type]
+        evaluator(library_of().imported, Host(None, None)).call(names["f"], [], {})  # type: ignore[arg-type]
 
 
 def test_every_shipped_stub_can_be_read() -> None:

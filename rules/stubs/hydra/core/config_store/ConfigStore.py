@@ -1,9 +1,10 @@
 """hydra.core.config_store.ConfigStore: configurations that the program notes by name, one of which `hydra.main` gives a function."""
 
+from stubs._configurations import all_overridable
 from stubs._objects import of_words
 from stubs._words import text
 from stubs.host import another, at, class_of, fields_of, is_own_class, number, parameters, plain, remember, remembered, unknown, words_in
-from stubs.omegaconf.OmegaConf import all_overridable, nested, put, structured, write
+from stubs.omegaconf.OmegaConf import nested, put, structured, write
 
 STORED = "stored configuration "
 SPECIAL = ("true", "false", "null", "nan", "inf")
