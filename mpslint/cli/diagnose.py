@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -66,7 +67,7 @@ def command(file: Path | None, message: str | None, output_format: str, sources:
     pins = pinned(base_target(files[0].path)) if files else {}
     diagnosis = diagnose(log, {**pins, **given}) if pins else told
     joined = _joined(diagnosis, files, Options(target=asked, observed=observed_versions(told, pins)), sources)
-    _show(diagnosis, joined, output_format)
+    _show(diagnosis, joined, output_format, len(files))
     sys.exit(0 if any(one.settles(diagnosis) for one in joined) else _EXIT_CODES[diagnosis.outcome])
 
 
@@ -80,11 +81,14 @@ def _files(diagnosis: Diagnosis, file: Path | None, sources: tuple[str, ...]) ->
 
 
 def _joined(diagnosis: Diagnosis, files: list[FoundFile], options: Options, sources: tuple[str, ...]) -> list[Source]:
-    """Return what check says of files that explains the diagnosis. Raises ReadError for a named source that can't be read."""
-    from mpslint.diagnose.joining import join
-    from mpslint.session.session import check_file
+    """Return what check says of files, and of the runs around them, that explains the diagnosis.
 
-    joined = [join(diagnosis, check_file(found, options)) for found in files]
+    Raises ReadError for a named source that can't be read.
+    """
+    from mpslint.diagnose.joining import join
+    from mpslint.session.running import each_taken
+
+    joined = each_taken(files, options, functools.partial(join, diagnosis))
     for source in joined:
         if source.problem and source.path in sources:
             raise ReadError(source.problem)
@@ -106,7 +110,8 @@ def _log(file: Path | None, message: str | None) -> Log:
     return log_of_bytes(standard_input(), "<stdin>")
 
 
-def _show(diagnosis: Diagnosis, sources: list[Source], form: str) -> None:
+def _show(diagnosis: Diagnosis, sources: list[Source], form: str, checked: int) -> None:
+    """Print a diagnosis with what explains it in the files that were `checked`."""
     if form == "json":
         from mpslint.report.diagnosis_json import diagnosis_json
         from mpslint.report.joined import sources_json
@@ -127,4 +132,5 @@ def _show(diagnosis: Diagnosis, sources: list[Source], form: str) -> None:
         print_diagnosis(diagnosis, console())
         print_sources(terminal(), sources)
         if search(diagnosis) and not sources:
-            say(f"Where it is in your code: {search(diagnosis)}")
+            nothing = f"mpslint check finds nothing that would explain it in {checked} files here."
+            say(nothing if checked else f"Where it is in your code: {search(diagnosis)}")

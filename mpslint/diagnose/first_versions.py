@@ -26,7 +26,9 @@ def first_version(operator: str) -> str | None:
     known = platform_data("operators")
     if not names.isdisjoint(known["never"]):
         return ""
-    return next((first for first, group in known["first"].items() if not names.isdisjoint(group)), None)
+    spelled = (names, {f"{name}_" for name in names})  # of some operators the table has the form alone that writes in place
+    found = (first for forms in spelled for first, group in known["first"].items() if not forms.isdisjoint(group))
+    return next(found, None)
 
 
 def first_with_name(module: str, attribute: str) -> str | None:

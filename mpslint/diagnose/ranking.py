@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -47,8 +48,9 @@ def rank_findings(
 ) -> tuple[RankedFinding, ...]:
     """Return the findings, those that explain the diagnosis first.
 
-    A finding explains a symptom when the message names its rule, or when it is about a setting that the message says to change
-    (`settings_of`). Of two that do, the one on the line where the traceback leaves the user's code comes first, then the worse one.
+    A finding explains a symptom when it quotes its text, when the message names its rule, or when it is about a setting that the message
+    says to change (`settings_of`). Of two that do, the one on the line where the traceback leaves the user's code comes first, then the
+    worse one.
     `line_of` tells where a finding stands, `file` in which file: frames of other files do not count.
     """
     order = [symptom.message.id for symptom in diagnosis.causes] + [MEMORY_LOG]
@@ -66,6 +68,8 @@ def rank_findings(
     return tuple(sorted(map(ranked, findings), key=rank))
 
 
+_QUOTED = re.compile(r'"([^"]{20,})"')
+"""What a finding quotes of an error: enough of it to be no other."""
 MEMORY_LOG = "memory-log"
 """What a finding explains that a step-by-step memory log speaks of."""
 
@@ -81,7 +85,9 @@ def _explained(diagnosis: Diagnosis, finding: Finding, settings: frozenset[str])
         return any(settings & set(change.settings) for change in told.changes)
 
     told = diagnosis.memory_explanation
-    named = [symptom.message.id for symptom in diagnosis.causes if finding.rule in symptom.explanation.rules]
+    quoted = _QUOTED.findall(finding.message)
+    named = [one.message.id for one in diagnosis.causes if any(text in one.quote for text in quoted)]
+    named += [symptom.message.id for symptom in diagnosis.causes if finding.rule in symptom.explanation.rules]
     named += [symptom.message.id for symptom in diagnosis.causes if sets(symptom.explanation)]
     named += [MEMORY_LOG] if told is not None and (finding.rule in told.rules or sets(told)) else []
     return next(iter(named), "")

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from mpslint.core.collection import collect_if_due, collected_when_due
 from mpslint.core.finding import MpslintError
@@ -42,6 +42,7 @@ POLL_SECONDS = 0.25
 """How often whoever waits for other processes is told that time has passed."""
 
 Chunk = list[FilesTogether]
+Taken = TypeVar("Taken")
 View = Callable[[FileResult], FileView]
 """What is taken of the result of a file."""
 Advance = Callable[[int], None]
@@ -115,9 +116,15 @@ def _without(full: str, repeated: Set[tuple[str, str]]) -> str:
     return json.dumps(data, ensure_ascii=False)
 
 
+def each_taken(files: Sequence[FoundFile], options: Options, take: Callable[[FileResult], Taken]) -> list[Taken]:
+    """Return what is taken of the result of each file, checked with the runs around it; of the result itself nothing may be kept."""
+    units = units_of(graph_of(files, options), list(enumerate(files)))
+    return [taken for _, taken in sorted(_one_by_one(units, options, take), key=lambda pair: pair[0])]
+
+
 def _one_by_one(
-    units: Iterable[FilesTogether], options: Options, take: View, advance: Advance = lambda count: None
-) -> Iterator[tuple[int, FileView]]:
+    units: Iterable[FilesTogether], options: Options, take: Callable[[FileResult], Taken], advance: Advance = lambda count: None
+) -> Iterator[tuple[int, Taken]]:
     """Yield what is taken of the result of each file, one unit after the other; of the result itself nothing may be kept."""
     with collected_when_due():
         for unit in units:
@@ -126,7 +133,7 @@ def _one_by_one(
                 yield index, taken
 
 
-def _checked(unit: FilesTogether, options: Options, take: View) -> Iterator[tuple[int, FileView]]:
+def _checked(unit: FilesTogether, options: Options, take: Callable[[FileResult], Taken]) -> Iterator[tuple[int, Taken]]:
     """Yield what is taken of the results of the files of a unit.
 
     A mistake of mpslint itself in a run is said on standard error, and costs what the run says of its files; one in a file costs that file.
@@ -155,7 +162,7 @@ def _checked(unit: FilesTogether, options: Options, take: View) -> Iterator[tupl
         yield index, alone
 
 
-def _taken(result: FileResult, take: View) -> FileView:
+def _taken(result: FileResult, take: Callable[[FileResult], Taken]) -> Taken:
     """Return what is taken of a result; what was walked for it is given back."""
     taken = take(result)
     for one in result.checked.evidence if result.checked is not None else ():

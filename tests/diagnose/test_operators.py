@@ -63,3 +63,8 @@ def test_an_encoder_is_named_in_place_of_its_operator() -> None:
     """Where one thing alone calls an operator, that is said."""
     diagnosis = diagnosed(TEXT.format("aten::_nested_tensor_from_mask_left_aligned"))
     assert [symptom.message.id for symptom in diagnosis.symptoms] == ["padded-encoder-mask"]
+
+
+def test_an_operator_of_which_the_table_has_the_form_in_place() -> None:
+    """index_copy and index_copy_ have one kernel."""
+    assert first_version("aten::index_copy.out") == first_version("aten::index_copy_") == "2.8"

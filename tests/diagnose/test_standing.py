@@ -87,6 +87,23 @@ def test_a_log_without_traceback_is_joined_with_a_small_project(project: Path) -
     assert "train.py" not in asked(VIEW).output
 
 
+def test_what_only_the_run_shows_explains_the_error_that_it_quotes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The launch line says the batch size; the finding quotes the error, though the message doesn't name its rule."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "train.py").write_text(
+        "from transformers import HfArgumentParser, Trainer, TrainingArguments\n"
+        "(args,) = HfArgumentParser((TrainingArguments,)).parse_args_into_dataclasses()\n"
+        "Trainer(model, args, train_dataset=data).train()\n"
+    )
+    (tmp_path / "run.sh").write_text("python train.py --output_dir out\n")
+    frame = '  File "train.py", line 3, in <module>\n    Trainer(model, args, train_dataset=data).train()\n'
+    log = f"Traceback (most recent call last):\n{frame}RuntimeError: Placeholder storage has not been allocated on MPS device!\n"
+    said = asked(log, "--transformers", "4.30.2", "--accelerate", "0.24.1", "--torch", "2.1.0")
+
+    assert "In train.py, what explains it" in said.output
+    assert "started by run.sh" in said.output
+
+
 def test_versions_may_be_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """--torch decides like a version in the log; one that the log names counts for more."""
     monkeypatch.chdir(tmp_path)
