@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 from pathlib import Path
 
 import pytest
@@ -80,12 +81,16 @@ FORMS = {
     'builtins dict': "class C(dict):\n    def __init__(self,*a,**k):\n        super().__init__(*a,**k)\n        self.__dict__=self\nc=C({'a':1},b=2)\nc.update(a=5)\nd=dict(c); e=dict(a=1); e.update(b=3)\nimport collections\no=collections.OrderedDict(x=1); o.update(x=3)\nresult={'a':c.a,'b':c['b'],'e':e['b'],'o':o['x'],'d':d['a']}\n",
     'argparse attributes': "import argparse\nn=argparse.Namespace(a=1,b={'x':2})\nm=argparse.Namespace(**{**vars(n),'a':4})\nresult={'a':n.a,'b':n.b['x'],'m':m.a}\n",
     'omegaconf deep keys': "from omegaconf import OmegaConf\nc=OmegaConf.from_dotlist(['.'.join(['a']*60)+'=3','b=2'])\nresult={'b':c.b}\n",
+    'environs': "import os\nfrom environs import Env\nos.environ.update(BS='16', HALF='on', DEV='mps', LR='1e-3')\ne=Env()\ne.read_env()\nresult={'b':e.int('BS',8),'h':e.bool('HALF',False),'d':e('DEV','cpu'),'s':e.str('BS'),'l':e.float('LR',0.1),'n':e.int('NOPE_',4),'t':e.bool('NOPE_',True)}\n",
+    'environs prefix': "import os\nfrom environs import Env\nos.environ.update(BS='16', T_BS='32', HALF='no', U_BS='3')\ne=Env()\nresult={'b':e.int('BS',8)}\nwith e.prefixed('T_') as t:\n    result['t']=e.int('BS',8)\n    result['u']=t.int('BS',8)\nresult['p']=Env(prefix='U_').int('BS',8)\nresult['h']=Env().bool('HALF',True)\n",
+    'environs made': "import os\nfrom environs import env\nos.environ.update(BS='16')\nresult={'b':env.int('BS',8),'c':env('BS',8),'t':env.bool('BS_NOPE',True)}\n",
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("form", FORMS)
 def test_what_is_said_of_a_form_is_what_the_library_gives(form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("os.environ", dict(os.environ))
     library = form.split()[0]
     if importlib.util.find_spec(NAMES.get(library, library)) is None:
         pytest.skip(f"needs {library}")
