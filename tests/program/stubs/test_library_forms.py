@@ -84,6 +84,7 @@ FORMS = {
     'environs': "import os\nfrom environs import Env\nos.environ.update(BS='16', HALF='on', DEV='mps', LR='1e-3')\ne=Env()\ne.read_env()\nresult={'b':e.int('BS',8),'h':e.bool('HALF',False),'d':e('DEV','cpu'),'s':e.str('BS'),'l':e.float('LR',0.1),'n':e.int('NOPE_',4),'t':e.bool('NOPE_',True)}\n",
     'environs prefix': "import os\nfrom environs import Env\nos.environ.update(BS='16', T_BS='32', HALF='no', U_BS='3')\ne=Env()\nresult={'b':e.int('BS',8)}\nwith e.prefixed('T_') as t:\n    result['t']=e.int('BS',8)\n    result['u']=t.int('BS',8)\nresult['p']=Env(prefix='U_').int('BS',8)\nresult['h']=Env().bool('HALF',True)\n",
     'environs made': "import os\nfrom environs import env\nos.environ.update(BS='16')\nresult={'b':env.int('BS',8),'c':env('BS',8),'t':env.bool('BS_NOPE',True)}\n",
+    'decouple': "import os\nfrom decouple import config, Config, RepositoryEmpty\nos.environ.update(BS='16', HALF='on', DEV='mps', LR='1e-3', OFF='')\nenv=Config(RepositoryEmpty())\nresult={'b':config('BS',default=8,cast=int),'h':config('HALF',default=False,cast=bool),'d':config('DEV',default='cpu'),'s':config('BS'),'l':config('LR',0.1,float),'o':config('OFF',cast=bool),'e':env('BS',cast=int),'g':env.get('DEV'),'m':config('DEV',cast=lambda text: text.upper()),'n':config('NOPE_',default='4',cast=int),'f':config('NOPE_',default=2.5,cast=str)}\n",
 }  # fmt: skip
 
 
