@@ -248,6 +248,8 @@ class Facts:
     """Whether a model is seen to move to the Mac's GPU, or something to be computed there."""
     commands: list[Command] = field(default_factory=list)
     configs: list[ConfigMapping] = field(default_factory=list)
+    read_as_configs: list[ast.stmt] = field(default_factory=list)
+    """The first statement of each Python file that a library reads as a configuration, and imports nothing for."""
     body: list[ast.stmt] = field(default_factory=list)
     is_exhausted: bool = False
     """The step budget ran out: what is here is true, but not all."""

@@ -46,7 +46,7 @@ def call_outside(m: Walker, callee: Value, receiver: Value | None, arguments: Ca
         m.store.lose((dict(enumerate((*arguments.all, *arguments.unpacked))), True))
         executed.forget_names(m, receiver.slots, method not in ("update", "setdefault"))
         return Known(None, node) if method == "update" else UNKNOWN
-    if names and method in m.platform.returns_self and isinstance(receiver, Instance):
+    if names and method in m.platform.returns_self and isinstance(receiver, Instance) and not stubs.is_kept(receiver):
         made = domain.call(m, callee, names[0], method, receiver, arguments, node, Instance(names[0]))
         record_call(m, names, method, receiver, arguments, node, made if isinstance(made, Instance) and made is not receiver else None)
         return receiver if made is None else made
@@ -69,7 +69,10 @@ def call_outside(m: Walker, callee: Value, receiver: Value | None, arguments: Ca
     effects.call_given(m, receiver if method else callee, method, arguments.all)
     result.call = call
     effects.hold(m, result, ())
-    if isinstance(receiver, Instance) and (handled := stubs.call_method(m, receiver, method, arguments, node)) is not None:
+    itself = isinstance(callee, Instance) and callee.owner is None
+    told = callee if itself else receiver
+    word = "__call__" if itself else method
+    if isinstance(told, Instance) and (handled := stubs.call_method(m, told, word, arguments, node)) is not None:
         return handled
     if isinstance(callee, Instance) and receiver is None:
         stubs.call_method(m, callee, "__call__", arguments, node)

@@ -16,6 +16,8 @@ _SEARCH_PATH = re.compile(r"\bsys\.path\.(?:append|insert)\(([^\n]*)")
 _RUN = re.compile(r"^[ \t]*%run[ \t]+(?:-\w+[ \t]+)*[\"']?([\w./-]+\.py)\b", re.MULTILINE)
 _EXECUTED = re.compile(r"\bexec\([^\n]*?[\"']([\w./-]+\.py)[\"']")
 _CONFIG_FILE = re.compile(r"config_file\((?:[^()\"']*[\"'][^\"'\n]*[\"']\s*,)?[^()\"']*[\"']([\w./-]+\.py)(?::\w+)?[\"']")
+_FROM_FILE = re.compile(r"\bfromfile\(\s*[\"']([\w./-]+\.py)[\"']")
+_BASES = re.compile(r"^_base_\s*=\s*(\[[^\]]*\]|[\"'][^\"'\n]*[\"'])", re.MULTILINE)
 _TEXT = re.compile(r"""["']([^"'\n]{1,200})["']""")
 _COMMENT = re.compile(r"#[^\n]*")
 _MAIN = re.compile(r"^if\s+\(?\s*__name__\s*==|^if\s+\(?\s*[\"']__main__[\"']\s*==", re.MULTILINE)
@@ -58,11 +60,13 @@ def search_paths_of(text: str) -> tuple[str, ...]:
 
 def run_files_of(text: str) -> tuple[str, ...]:
     """Return the scripts that `%run` lines of a notebook name, those whose text is executed (`exec(open("x.py").read())`), and those
-    that make a configuration (`DEFINE_config_file("config", "configs/small.py")`).
+    that make a configuration (`DEFINE_config_file("config", "configs/small.py")`, `fromfile("configs/small.py")`, `_base_ = "base.py"`).
     """
     executed = _EXECUTED.findall(text) if "exec(" in text else []
     configs = _CONFIG_FILE.findall(text) if "config_file(" in text else []
-    return (*(_RUN.findall(text) if "%run" in text else ()), *executed, *configs)
+    configs += _FROM_FILE.findall(text) if "fromfile(" in text else []
+    bases = [path for one in _BASES.findall(text) for path in _TEXT.findall(one)] if "_base_" in text else []
+    return (*(_RUN.findall(text) if "%run" in text else ()), *executed, *configs, *bases)
 
 
 def has_main_guard(text: str) -> bool:

@@ -33,6 +33,8 @@ def with_bound_names(written: WrittenSetting, evidence: Evidence) -> WrittenSett
             used = [edit for edit in inner if use.search(edit.text) and not edit.text.lstrip().startswith(("import ", "from "))]
             if not used:
                 continue
+            if any(evidence.document.part_at(edit.span.start).first_line in _configs(evidence) for edit in used):
+                return None
             own = evidence.around(used[0].span)
             bound = frozenset.intersection(*(bound_names(own, edit.span, _own_names(own, module)) for edit in used))
             names = [name for name in _own_names(own, module) if name in bound]
@@ -47,6 +49,13 @@ def with_bound_names(written: WrittenSetting, evidence: Evidence) -> WrittenSett
             elif not (names or has_import or _is_read_unbound(own, module)):
                 edits += import_edits(own, module, min(edit.span for edit in used))
     return WrittenSetting(tuple(edits), shown, written.added, written.reason)
+
+
+@once
+def _configs(evidence: Evidence) -> frozenset[int]:
+    """Return the first lines of the Python files that a library reads as configurations: what they import may not be what it is."""
+    placed = (evidence.span_of(one).start for one in evidence.facts.read_as_configs)
+    return frozenset(evidence.document.part_at(start).first_line for start in placed)
 
 
 @once

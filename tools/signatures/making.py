@@ -47,7 +47,12 @@ def names() -> list[str]:
     found = {f"torch.Tensor.{name}" for name in ATTRIBUTES} | {
         name for name in public_names() if name in operators() or name in MAKERS or name in OTHERS or name.startswith("torch.Tensor.")
     }
-    return sorted(name for name in found if not name.startswith(NOT_CALLED) and not name.rpartition(".")[2].endswith("_copy"))
+    return sorted(name for name in found if not name.startswith(NOT_CALLED) and not _copies_view(name.rpartition(".")[2]))
+
+
+def _copies_view(name: str) -> bool:
+    """Return whether a name is that of a copying form of a view (`view_copy`), which nobody calls."""
+    return name.endswith("_copy") and name != "index_copy"
 
 
 ATTRIBUTES = (

@@ -273,6 +273,17 @@ def function_in_file(host: Host, path: str, name: str) -> Argument | None:
     return Argument(found, None) if isinstance(found, Function) else None
 
 
+def names_in_file(host: Host, path: str) -> dict[str, Argument] | None:
+    """Return what a Python file of the run gives names to, but functions and modules; None where there is none."""
+    module = host.m.project.module_at(host.m, path) if host.m.project is not None else None
+    body = host.m.project.body(host.m, path) if isinstance(module, Module) and host.m.project is not None else None
+    if not isinstance(module, Module) or module.stars or not body:
+        return None
+    if body[0] not in host.m.facts.read_as_configs:
+        host.m.facts.read_as_configs.append(body[0])
+    return {name: _told(one) for name, one in module.slots.items() if isinstance(name, str) and not isinstance(one, (Function, Module))}
+
+
 def functions_in(host: Host, given: Any) -> dict[str, Argument] | None:
     """Return the public functions of an object, of a dict, or (without any) of the module; None for anything else."""
     value = _value(given)

@@ -146,6 +146,11 @@ def begin(m: Walker, made: Instance, bases: Sequence[str], node: ast.Call | None
             m.store.write(made.slots, name, host.unknown.value)
 
 
+def is_kept(owner: Instance) -> bool:
+    """Return whether a stub keeps something of an object, and so says what its methods give."""
+    return host.STATE in owner.slots
+
+
 def holds_settings(m: Walker, owner: Instance) -> bool:
     """Return whether an object is of a class that holds entries: a dict, or an object of attributes."""
     return (cls := _class_of(m, owner)) is not None and cls.lookup("keeps_nothing") is True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 from pathlib import Path
 
 import pytest
@@ -91,12 +92,17 @@ FORMS = {
     'typer one command': "import sys, typer\nresult={}\nsys.argv=['x','--bs','5']\napp=typer.Typer()\n@app.command()\ndef main(bs: int=3):\n    result.update(bs=bs)\ntry:\n    app()\nexcept SystemExit:\n    pass\n",
     'typer a group in a group': "import sys, typer\nresult={}\nsys.argv=['x','data','get','--bs','5']\napp=typer.Typer()\nsub=typer.Typer()\napp.add_typer(sub,name='data')\n@sub.command()\ndef get(bs: int=3):\n    result.update(bs=bs)\n@sub.command()\ndef put(bs: int=4):\n    result.update(pbs=bs)\n@app.command()\ndef train(lr: int=4):\n    result.update(lr=lr)\ntry:\n    app()\nexcept SystemExit:\n    pass\n",
     'typer a named command': "import sys, typer\nresult={}\nsys.argv=['x','go','--bs','5']\napp=typer.Typer()\n@app.command('go')\ndef train(bs: int=3):\n    result.update(bs=bs)\n@app.command(name='stop')\ndef test(bs: int=4):\n    result.update(tbs=bs)\ntry:\n    app()\nexcept SystemExit:\n    pass\n",
+    'environs': "import os\nfrom environs import Env\nos.environ.update(BS='16', HALF='on', DEV='mps', LR='1e-3')\ne=Env()\ne.read_env()\nresult={'b':e.int('BS',8),'h':e.bool('HALF',False),'d':e('DEV','cpu'),'s':e.str('BS'),'l':e.float('LR',0.1),'n':e.int('NOPE_',4),'t':e.bool('NOPE_',True)}\n",
+    'environs prefix': "import os\nfrom environs import Env\nos.environ.update(BS='16', T_BS='32', HALF='no', U_BS='3')\ne=Env()\nresult={'b':e.int('BS',8)}\nwith e.prefixed('T_') as t:\n    result['t']=e.int('BS',8)\n    result['u']=t.int('BS',8)\nresult['p']=Env(prefix='U_').int('BS',8)\nresult['h']=Env().bool('HALF',True)\n",
+    'environs made': "import os\nfrom environs import env\nos.environ.update(BS='16')\nresult={'b':env.int('BS',8),'c':env('BS',8),'t':env.bool('BS_NOPE',True)}\n",
+    'decouple': "import os\nfrom decouple import config, Config, RepositoryEmpty\nos.environ.update(BS='16', HALF='on', DEV='mps', LR='1e-3', OFF='')\nenv=Config(RepositoryEmpty())\nresult={'b':config('BS',default=8,cast=int),'h':config('HALF',default=False,cast=bool),'d':config('DEV',default='cpu'),'s':config('BS'),'l':config('LR',0.1,float),'o':config('OFF',cast=bool),'e':env('BS',cast=int),'g':env.get('DEV'),'m':config('DEV',cast=lambda text: text.upper()),'n':config('NOPE_',default='4',cast=int),'f':config('NOPE_',default=2.5,cast=str)}\n",
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("form", FORMS)
 def test_what_is_said_of_a_form_is_what_the_library_gives(form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("os.environ", dict(os.environ))
     library = form.split()[0]
     if importlib.util.find_spec(NAMES.get(library, library)) is None:
         pytest.skip(f"needs {library}")

@@ -1,0 +1,3 @@
+"""mmcv.Config: `fromfile("configs/run.py")`."""
+
+from stubs._mm_config import fromfile
