@@ -69,13 +69,10 @@ def call_outside(m: Walker, callee: Value, receiver: Value | None, arguments: Ca
     effects.call_given(m, receiver if method else callee, method, arguments.all)
     result.call = call
     effects.hold(m, result, ())
-    itself = isinstance(callee, Instance) and callee.owner is None
-    told = callee if itself else receiver
-    word = "__call__" if itself else method
-    if isinstance(told, Instance) and (handled := stubs.call_method(m, told, word, arguments, node)) is not None:
+    is_object = isinstance(callee, Instance) and callee.owner is None
+    asked, word = (callee, "__call__") if is_object else (receiver, method)
+    if isinstance(asked, Instance) and (handled := stubs.call_method(m, asked, word, arguments, node)) is not None:
         return handled
-    if isinstance(callee, Instance) and receiver is None:
-        stubs.call_method(m, callee, "__call__", arguments, node)
     made_of = callee.call if isinstance(callee, Instance) else None  # what it was made of, it may call with these arguments
     kept = (*made_of.arguments, *made_of.keywords.values()) if made_of is not None else ()
     name = names[0] if names else ""

@@ -1,9 +1,8 @@
 """The configurations of OpenMMLab: files of Python or YAML that lie on top of those that `_base_` names."""
 
 from stubs._bags import Bag, named_bag, put
-from stubs._configurations import below
+from stubs._configurations import all_overridable, below
 from stubs.host import (
-    all_overridable,
     at,
     declined,
     dict_of,
