@@ -243,8 +243,9 @@ def _ordered(asked: _ShapeCall, name: str) -> Lengths:
 
 
 def _of_argument(asked: _ShapeCall, name: str, at: str = "") -> int | None:
-    """Return the number that an argument is, or how long a dimension of it is."""
-    return asked.lengths(asked.given.value(name))[int(at)] if at else asked.number(name)
+    """Return the number that an argument is, or how long a dimension of it is; None for one below 0, which leaves it to the values."""
+    number = asked.lengths(asked.given.value(name))[int(at)] if at else asked.number(name)
+    return number if number is None or number >= 0 else None
 
 
 def _reduced(asked: _ShapeCall, name: str) -> Lengths:

@@ -43,7 +43,7 @@ def test_classes_are_looked_through_as_deep_as_programs_have_them() -> None:
     assert deep.all_fields() == ("field",)
     assert deep.lookup("top") is not None
     assert deeper.lookup("top") is None
-    assert (deeper.outside_bases(), deeper.all_fields(), deeper.nested_class("field")) == ((), (), None)
+    assert (deeper.outside_bases(), deeper.all_fields()) == ((), ())
 
 
 def test_the_classes_above_a_class_are_looked_for_once() -> None:
