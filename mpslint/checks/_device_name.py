@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import TypeGuard
 
 from mpslint.core.finding import Edit, Span
+from mpslint.core.grouped import grouped
 from mpslint.core.record import record
 from mpslint.program.platform import load_platform
 from mpslint.program.walk import bound_by, first_line
@@ -44,7 +45,7 @@ def _new_constant(peers: Peers, device: str, choice: str, evidence: Evidence) ->
     """Return a new constant for the places that neither give the device a name nor have a name for it; None for a single one."""
     alike = [one for one in peers.matches if _device(one.values["value"]) == device and _assigned_name(one.node, evidence) is None]
     nameless = [one for one in alike if _chosen_before(one, peers, device, evidence) is None]
-    name = _new_name(evidence) if len({peer.span for peer in nameless}) > 1 else None
+    name = _new_name(peers, device, evidence) if len({peer.span for peer in nameless}) > 1 else None
     edits = _definition(f"{name} = {choice}", nameless, evidence) if name is not None else None
     return DeviceName(name, edits) if name is not None and edits is not None else None
 
@@ -130,14 +131,16 @@ def _is_only_device(name: str, node: ast.AST, evidence: Evidence) -> bool:
     return True
 
 
-def _new_name(evidence: Evidence) -> str | None:
-    """Return a name that the program does not use, as a notebook or a script would name its device."""
+def _new_name(peers: Peers, device: str, evidence: Evidence) -> str | None:
+    """Return a name that the program does not use, as a notebook or a script would name its device; each device has one of its own."""
     names = ("device", "DEVICE") if evidence.document.kind is Kind.NOTEBOOK else ("DEVICE", "TORCH_DEVICE")
 
     def is_used(name: str) -> bool:
         return any(isinstance(one, ast.Name) or name in bound_by(one) for one in evidence.naming(name))
 
-    return next((name for name in names if not is_used(name)), None)
+    places = grouped((_device(one.values["value"]), one.span) for one in peers.matches if _assigned_name(one.node, evidence) is None)
+    devices = [one for one, spans in places.items() if len(set(spans)) > 1]
+    return dict(zip(devices, (name for name in names if not is_used(name)), strict=False)).get(device)
 
 
 def _definition(line: str, places: Sequence[Match], evidence: Evidence) -> tuple[Edit, ...] | None:
