@@ -6,7 +6,6 @@ import ast
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mpslint.core.knowledge import platform_data
 from mpslint.facts.events import Certainty, Operand, TensorEvent
 from mpslint.facts.values import UNKNOWN, Argument, Function, Instance, Known, Value, alternatives_of, origin_of, weakened
 from mpslint.tensors import loaders
@@ -121,5 +120,4 @@ def for_device(
         places = [weakened(one) for one in devices]
     if places and "" not in devices_of(places[0]):
         made.slots[PARTS] = places[0]
-        if name.partition(".")[0] in platform_data("cuda")["devices"]["roots"]:  # whether others take the Mac's GPU is theirs to say
-            note_use(m, places[0])
+        note_use(m, places[0])
