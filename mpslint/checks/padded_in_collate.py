@@ -43,8 +43,10 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
     even = {call.node for call in evidence.facts.calls if any(fnmatchcase(call.name, one) for one in options["one_length"])}
     for function, owner, plan, dataset in _collate_functions(evidence):
         calls = {call.node: call for call in evidence.facts.calls if function.node in call.context.functions and _pads_to_longest(call)}
-        padding = list(calls) or [node for node, context in evidence.facts.fills if function.node in context.functions]
-        padding = [node for node in padding if node not in even]
+        filled = (
+            node for node, context in evidence.facts.fills if function.node in context.functions and not _is_found_once(node, evidence)
+        )
+        padding = [node for node in list(calls) or filled if node not in even]
         if not padding or EVALUATES.search(function.name) or has_one_length(dataset, _with_assigned(padding, function), len(padding)):
             continue
         node = min(padding, key=lambda call: call.lineno)
@@ -55,6 +57,12 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
         multiple = str(SECOND if RAW_SOUND in ast.unparse(function.node) else TOKENS)
         values: dict[str, str] = {"written": ast.unparse(node.func), "function": shown, "multiple": multiple}
         yield Match(evidence.span_of(place), values, None, fact, plan, fact.context if fact else None, (), node)
+
+
+def _is_found_once(node: ast.AST, evidence: Evidence) -> bool:
+    """Return whether a length is found by a module or a constructor: it is the same for all batches."""
+    maker = evidence.above(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+    return maker is None or (isinstance(maker, ast.FunctionDef) and maker.name == "__init__")
 
 
 Collating = tuple[Function, Instance | None, TrainingPlan | None, Value]

@@ -115,7 +115,7 @@ def _terms(node: ast.expr) -> list[ast.expr]:
 def _binary(m: Walker, node: ast.BinOp) -> Value:
     left, right = m.value(node.left), m.value(node.right)
     note_division(m, node, node.op, left, right)
-    if isinstance(node.op, ast.Sub):
+    if isinstance(node.op, ast.Sub) and not isinstance(right, Known) and longest.length_of(right) is None:
         longest.fill(m, [left])  # `[0] * (longest - len(row))`
     if (own := own_operator(m, node, node.op, left, right)) is not None:
         return own

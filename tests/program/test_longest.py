@@ -46,6 +46,7 @@ def test_what_is_filled_up_to_the_longest_is_noted(body: str) -> None:
     "body",
     [
         "n = max(len(row) for row in rows)\nreturn torch.zeros(len(rows), (n + 63) // 64 * 64)",
+        "n = max(len(row) for row in rows)\nreturn torch.zeros(len(rows), (n + 64 - 1) // 64 * 64)",
         "n = max(len(row) for row in rows)\nn += 64 - n % 64\nreturn torch.zeros(len(rows), n)",
         "n = max(len(row) for row in rows)\nn = 512\nreturn torch.zeros(len(rows), n)",
         "n = max(row['score'] for row in rows)\nreturn torch.zeros(len(rows), n)",
