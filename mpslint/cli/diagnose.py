@@ -128,9 +128,10 @@ def _show(diagnosis: Diagnosis, sources: list[Source], form: str, checked: int) 
         from mpslint.report.diagnosis_words import search
         from mpslint.report.joined import print_sources
         from mpslint.report.terminal import terminal
+        from mpslint.report.text import counted
 
         print_diagnosis(diagnosis, console())
         print_sources(terminal(), sources)
         if search(diagnosis) and not sources:
-            nothing = f"mpslint check finds nothing that would explain it in {checked} files here."
+            nothing = f"mpslint check finds nothing that would explain it in {counted(checked, 'file')} here."
             say(nothing if checked else f"Where it is in your code: {search(diagnosis)}")

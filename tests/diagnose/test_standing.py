@@ -133,3 +133,15 @@ def test_lines_of_two_releases_give_nothing_away() -> None:
         f'  File "{folder}/autograd/graph.py", line 825, in _engine_run_backward\n    return Variable\n{VIEW}\n'
     )
     assert "torch" not in diagnose(log_of_bytes(log.encode(), "log")).versions
+
+
+def test_a_project_that_explains_nothing_is_said_and_not_asked_for_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its files were checked: no command that would only check them once more."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "requirements.txt").write_text("torch\n")
+    for name in ("one.py", "two.py"):
+        (tmp_path / name).write_text("import torch\n\nprint(torch.ones(3))\n")
+    said = asked("AssertionError: Torch not compiled with CUDA enabled").output
+
+    assert "mpslint check finds nothing that would explain it in 2 files here." in said
+    assert "Where it is in your code" not in said
