@@ -255,6 +255,8 @@ class Facts:
     """The step budget ran out: what is here is true, but not all."""
     steps: int = 0
     """How many expressions and statements were walked."""
+    premised: dict[ast.AST, tuple[str, ...]] = field(default_factory=dict)
+    """The functions that nothing calls, with those of their parameters that were taken for the Mac's GPU."""
     frames: list[Frame] = field(default_factory=list)
     objects: list[Instance] = field(default_factory=list)
 

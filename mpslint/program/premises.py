@@ -23,6 +23,7 @@ def premises_of(machine: Walker, function: Function) -> dict[str, Value]:
         defaults = zip(named[len(named) - len(function.defaults) :], function.defaults, strict=True)
         absent = [one for one, value in defaults if isinstance(value, Known) and machine.platform.is_absent_device(value.value)]
         found |= {one.arg: said for one in absent if isinstance(said := _said_of(machine, one), str)}
+    machine.facts.premised[function.node] = tuple(name for name, said in found.items() if isinstance(said, str))
     return {name: _premise(said, machine) for name, said in found.items()}
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from mpslint.config.yaml_edit import scalar_text
 from mpslint.core.finding import Edit, Fix, Safety, Span
 from mpslint.rewrite.recipes import FOR_ALL_REASON, UNKNOWN_VALUE, fill, wanted_value
@@ -14,11 +12,6 @@ from mpslint.settings.spelling import UNSPELLABLE, default_of, spelled
 from mpslint.settings.vocabulary import load_vocabulary
 from mpslint.source.document import Kind
 
-_FLAG = re.compile(r"(-{1,2}[\w.-]+?(?:=|[ \t]+)|-\w)[\w.:+]+")
-"""A flag with its value, as the value comes: `--x=16`, `--x 16`, `-x 16`, `-x16`."""
-_SWITCH = re.compile(r"--?[\w-]+")
-_BEFORE = re.compile(r"(?:[ \t]*\\\r?\n)?[ \t]+$")
-"""What goes with a switch that is taken out: the blanks before it, and the end of the line before it where it begins one."""
 OTHERS_REASON = "other code may read this value"
 
 
@@ -62,24 +55,12 @@ def _edit(wanted: object, match: Match, evidence: Evidence) -> Edit | None:
 
 
 def _written(place: Span, value: object, evidence: Evidence, is_on: bool = False) -> Edit | None:
-    """Return the edit of a scalar or a flag after which it says a value; None where that cannot be done.
-
-    A switch that `is_on` by default is not off where it is not given: it gets its value.
-    """
-    part = evidence.document.part_at(place.start)
-    text = evidence.document.text
-    old = text[place.start : place.end]
+    """Return the edit of a scalar or a flag after which it says a value; None where that cannot be done."""
+    part, text = evidence.document.part_at(place.start), evidence.document.text
     if part.document.kind is Kind.SHELL:
-        is_given = is_on and value is False and _SWITCH.fullmatch(old) is not None
-        return Edit(place, f"{old} {value}") if is_given else _of_flag(place, old, value, text)
+        from mpslint.settings.spell_shell import rewrite_words
+
+        return rewrite_words(place, value, text, is_on)
+    old = text[place.start : place.end]
     new = scalar_text(value, old, part.document.text, part.document.path.endswith(".json"))
     return Edit(place, new) if new != old else None
-
-
-def _of_flag(place: Span, old: str, value: object, text: str) -> Edit | None:
-    """Return the edit that gives a flag another value, or takes out a switch that is to be off; None where neither can be done."""
-    if value is False and _SWITCH.fullmatch(old):
-        before = _BEFORE.search(text, 0, place.start)
-        return Edit(Span(before.start(), place.end), "") if before is not None else None
-    flag = _FLAG.fullmatch(old)
-    return Edit(place, f"{flag[1]}{value}") if flag is not None and f"{flag[1]}{value}" != old else None

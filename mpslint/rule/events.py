@@ -16,7 +16,7 @@ from mpslint.rule.rule import Condition
 from mpslint.settings.evidence import Evidence, once
 from mpslint.tensors.kinds import load_kinds
 from mpslint.tensors.memory import dtype_in
-from mpslint.tensors.traits import GRAPH, PLACE, is_array, is_module, is_tensor, is_true, joined_trait
+from mpslint.tensors.traits import DTYPE, GRAPH, PLACE, dtype_of, is_array, is_module, is_tensor, is_true, joined_trait
 
 LONGEST_OPERATION = 60
 FOLLOWED = ("mismatch", "absent")
@@ -116,9 +116,20 @@ def _placed(event: TensorEvent, evidence: Evidence) -> Place:
             said = f"{values[side]} is put on {operand.place} here" if operand.place else f"{values[side]} is made here"
             said = f"{operand.dtype} comes from here" if event.kind == "float64" else said  # of which the origin is that of the dtype
             related.append(Related(origin, said))
-    if maker is not None:
+    if maker is not None and span not in evidence.span_of(event.node):
         related.append(Related(evidence.span_of(event.node), "it goes to the Mac's GPU here"))
+    related += _premise(event, evidence)
     return span, values, event, tuple(related), node
+
+
+def _premise(event: TensorEvent, evidence: Evidence) -> list[Related]:
+    """Return the function around an event that nothing calls, with what its device was taken for; nothing where none had to be."""
+    function = next(iter(event.context.functions), None)
+    names = evidence.facts.premised.get(function, ()) if function is not None else ()
+    if function is None or not names:
+        return []
+    taken = f"{' and '.join(f'`{name}`' for name in names)} {'is' if len(names) == 1 else 'are'} taken for the Mac's GPU"
+    return [Related(evidence.span_of(function), f"nothing in this file calls {function.name}(): its {taken}")]
 
 
 def _origin(operand: Operand, evidence: Evidence) -> Span | None:
@@ -137,7 +148,8 @@ def _cast_of(event: TensorEvent, evidence: Evidence) -> ast.AST | None:
 def maker_of(event: TensorEvent) -> Call | None:
     """Return the call that made a tensor which has the wrong dtype from there on; None where another value does."""
     value = event.operands[-1].value
-    is_moved = event.kind == "float64" and event.of != "cast"  # what is cast there had another dtype
+    is_cast = event.of == "cast" or dtype_of(joined_trait(value, DTYPE)) != event.operands[-1].dtype
+    is_moved = event.kind == "float64" and not is_cast  # what is cast there had another dtype
     is_made = is_moved and isinstance(value, Instance) and value.cls is None and value.owner is None  # it wasn't cast since
     made = value.call if is_made and isinstance(value, Instance) and not is_module(value) else None  # which is cast in place
     return made if made is not None and not made.method and made.arguments and made.node is not event.node else None

@@ -21,6 +21,13 @@ SWITCHED = frozenset({"launcher"})
 """Roles whose options are on when they are there, and take no `True`."""
 
 
+_VALUED = re.compile(r"(-{1,2}[\w.-]+?(?:=|[ \t]+)|-\w)[\w.:+]+")
+"""A flag with its value, as the value comes: `--x=16`, `--x 16`, `-x 16`, `-x16`."""
+_SWITCH = re.compile(r"--?[\w-]+")
+_BEFORE = re.compile(r"(?:[ \t]*\\\r?\n)?[ \t]+$")
+"""What goes with a switch that is taken out: the blanks before it, and the end of the line before it where it begins one."""
+
+
 def write_flag(evidence: Evidence, plan: TrainingPlan, setting: Setting | None, name: str, value: Any) -> WrittenSetting | None:
     """Return the edits after which a command says a setting; None when it has no way to say it."""
     if setting is None:
@@ -50,6 +57,20 @@ def write_flag(evidence: Evidence, plan: TrainingPlan, setting: Setting | None, 
 def remove_flag(flag: Flag, spelling: str) -> WrittenSetting:
     """Return the edit that takes a flag away, with the blanks and the line end before it."""
     return WrittenSetting((Edit(Span(flag.before, flag.span.end), ""),), f"without {spelling}")
+
+
+def rewrite_words(place: Span, value: object, text: str, is_on: bool) -> Edit | None:
+    """Return the edit that gives the flag at a place of a text another value, or takes out a switch that is to be off; None for neither.
+
+    A switch that `is_on` by default is not off where it is not given: it gets its value.
+    """
+    old = text[place.start : place.end]
+    if value is False and _SWITCH.fullmatch(old):
+        before = _BEFORE.search(text, 0, place.start)
+        return Edit(place, f"{old} {value}") if is_on else Edit(Span(before.start(), place.end), "") if before is not None else None
+    flag = _VALUED.fullmatch(old)
+    new = f"{flag[1]}{shlex.quote(str(value))}" if flag is not None else old
+    return Edit(place, new) if new != old else None
 
 
 def _add(evidence: Evidence, plan: TrainingPlan, name: str, value: Any) -> WrittenSetting | None:

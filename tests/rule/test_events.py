@@ -34,3 +34,21 @@ def test_a_cast_is_shown_where_it_is_made() -> None:
     found = mpslint.check('import torch\n\nx = torch.ones(3, device="mps")\nw = x.double().cpu()\n', select=["MPS116"]).findings
 
     assert [(one.line, "`x.double()` is float64" in one.message) for one in found] == [(4, True)]
+
+
+def test_a_finding_names_what_a_parameter_was_taken_for() -> None:
+    """Nothing calls the function, so that its device is the premise on which the finding rests; what the file calls shows its own."""
+    code = "import torch\n\ndef double(device):\n    return torch.ones(3).double().to(device)\n"
+    (alone,) = mpslint.check(code, select=["MPS116"]).findings
+    (called,) = mpslint.check(f'{code}\ndouble("mps")\n', select=["MPS116"]).findings
+
+    assert "nothing in this file calls double(): its `device` is taken for the Mac's GPU" in str(alone.related)
+    assert "taken for" not in str(called.related)
+
+
+def test_a_move_that_casts_is_named_and_not_what_it_casts() -> None:
+    """`torch.ones(3)` is float32."""
+    code = 'import torch\n\nx = torch.ones(3)\ny = x.to("mps", dtype=torch.float64)\n'
+    (finding,) = mpslint.check(code, select=["MPS116"]).findings
+
+    assert (finding.line, finding.message.split(" is ")[0]) == (4, '`x.to("mps", dtype=torch.float64)`')
