@@ -53,7 +53,7 @@ def _against(rule: Rule, match: Match, evidence: Evidence, written: dict[int, st
     outcomes = matching_outcomes(rule, evidence.target.versions)
     if not any(conditions_hold(one.when, one.unless, match, evidence) for one in outcomes):
         return "the conditions of none of its outcomes hold"
-    return "it is found here"
+    return "it is found here" + (", and told beside other findings only" if rule.beside_others else "")
 
 
 def _instead(first: Condition, evidence: Evidence) -> str:

@@ -27,6 +27,7 @@ CASES = {
     "a test around it": ("import torch\nif torch.cuda.is_available():\n    torch.cuda.synchronize()\n", "MPS506", "holds nowhere"),
     "no framework": ("print(1)\n", "MPS101", "names no framework"),
     "it is found": ("import torch\nx = torch.ones(3).to('cuda')\n", "MPS501", "train.py, line 2: it is found here"),
+    "beside others": (TRAINER.format(arguments="dataloader_pin_memory=True"), "MPS601", "line 2: it is found here, and told beside other"),
 }
 
 
