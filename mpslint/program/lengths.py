@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 import contextlib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from mpslint.facts.facts import Preparation
 from mpslint.facts.joined import join_all
@@ -75,9 +75,7 @@ def prepare(m: Walker, maker: Call) -> None:
         bound = one.call if isinstance(one, Instance) and one.name in m.platform.partials else None
         if bound is not None and bound.arguments:
             one, before, named = bound.arguments[0].value, bound.arguments[1:], bound.keywords
-        m.context, m.preparation = maker.context, Preparation(maker, one)
-        uses, m.facts.uses = m.facts.uses, Uses()
-        with m.silently(), m.store.path(), contextlib.suppress(Raised):
+        with _apart(m, maker, one):
             sample = Instance("") if data is None else _sample(m, data, maker.node)
             m.preparation = Preparation(maker, one, rows=[_row(sample)])
             m.facts.preparations.append(m.preparation)
@@ -85,7 +83,18 @@ def prepare(m: Walker, maker: Call) -> None:
                 rows = sample if data is None else Items("list", {}, None, True, sample)
                 arguments = CallArguments((*before, Argument(rows, None)), named, not kinds.preparing_more.isdisjoint(maker.keywords))
                 m.preparation.rows.append(_row(m.calls.call_value(m, one, None, arguments, maker.node)))
-        m.preparation, m.facts.uses = None, uses
+
+
+@contextlib.contextmanager
+def _apart(m: Walker, maker: Call, function: Value) -> Iterator[None]:
+    """Walk what a function does with samples, of which nothing else is noted and no write is left."""
+    m.context, m.preparation = maker.context, Preparation(maker, function)
+    uses, m.facts.uses = m.facts.uses, Uses()
+    try:
+        with m.silently(), m.store.path(), contextlib.suppress(Raised):
+            yield
+    finally:
+        m.preparation, m.facts.uses, m.is_dead = None, uses, False
 
 
 def _row(value: Value) -> tuple[Value, dict[object, Value]]:
@@ -96,8 +105,8 @@ def _row(value: Value) -> tuple[Value, dict[object, Value]]:
 
 def _sample(m: Walker, data: Value, node: ast.Call) -> Value:
     """Return a sample of a data set, or of the one that it is a part of."""
-    own = [one for one in made_from(data) if method_of(one, "__getitem__") is not None]
-    return join_all([sample_of(m, one, node) for one in own]) if own else sample_of(m, data, node)
+    found = [next((part for part in made_from(one) if method_of(part, "__getitem__") is not None), one) for one in alternatives_of(data)]
+    return join_all([sample_of(m, one, node) for one in found])
 
 
 def has_one_length(value: Value) -> bool:
@@ -212,6 +221,7 @@ def of_item(m: Walker, node: ast.Subscript, base: Value, index: Value, part: Val
     if isinstance(part, Unknown) and not isinstance(base, Known):
         part = Instance("", owner=whole)
     if isinstance(part, Instance) and part.owner is whole and part.call is None and isinstance(index, Known):
+        part = retyped(part)
         part.name = f".{index.value}"  # which one it is
     return part
 
