@@ -36,7 +36,7 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
             continue  # the program finds out by itself which arguments there are
         for name, argument in call.keywords.items():
             fact = fact_of(role, call.names, name)
-            if fact is None or fact.exists.matches(evidence.target.versions) or _is_own(call, name):
+            if fact is None or fact.exists.matches(evidence.target.versions) or _is_own(call, name, evidence):
                 continue
             if call.is_parsed and any(keyword.arg in KEEPS_OTHERS for keyword in call.node.keywords):
                 continue
@@ -58,26 +58,17 @@ def _kind(fact: ArgumentFact, versions: Mapping[str, Version]) -> str:
     return "later" if later else "renamed" if fact.use else "removed"
 
 
-def _is_own(call: Call, name: str) -> bool:
-    """Return whether a class of the program takes the argument itself, as a field or in its own constructor."""
+def _is_own(call: Call, name: str, evidence: Evidence) -> bool:
+    """Return whether a class of the program takes the argument itself, as a field or in its own constructor, which hands it on otherwise
+    (`super().__init__(**kwargs)`)."""
     cls = call.result.cls if call.result is not None else None
-    if cls is None:
+    if cls is None or call.result is None:
         return False
-    constructors = [one for base in cls.lineage() if isinstance(one := base.slots.get("__init__"), Function)]
-    return name in cls.fields or name in call.inherited or not all(_hands_on(one, name) for one in constructors)
-
-
-def _hands_on(constructor: Function, name: str) -> bool:
-    """Return whether a constructor hands an argument on as it came (`super().__init__(**kwargs)`) and does nothing else with the rest."""
-    given = constructor.node.args
-    if given.kwarg is None or constructor.decorators or name in {one.arg for one in (*given.posonlyargs, *given.args, *given.kwonlyargs)}:
-        return False
-    nodes = list(ast.walk(constructor.node))
-    uses = [node for node in nodes if isinstance(node, ast.Name) and node.id == given.kwarg.arg]
-    calls = [node for node in nodes if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "__init__"]
-    handed = [one.value for call in calls for one in call.keywords if one.arg is None]
-    is_given = any(one.arg == name for call in calls for one in call.keywords)
-    return bool(uses) and not is_given and all(any(use is value for value in handed) for use in uses)
+    taking = [one.node.args for base in cls.lineage() if isinstance(one := base.slots.get("__init__"), Function)]
+    is_taken = any(name == one.arg for given in taking for one in (*given.posonlyargs, *given.args, *given.kwonlyargs))
+    above = [one for one in evidence.calls_of_method.get("__init__", ()) if getattr(one.receiver, "slots", None) is call.result.slots]
+    is_handed_on = any(one.keywords[name].unpacked for one in above if name in one.keywords)
+    return name in cls.fields or name in call.inherited or is_taken or (bool(taking) and not is_handed_on)
 
 
 def _node_of(argument: Argument, evidence: Evidence) -> ast.AST | None:

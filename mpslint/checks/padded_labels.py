@@ -5,28 +5,25 @@ A check because it follows ids from a tokenizer's call into the labels of a row.
 
 from __future__ import annotations
 
-import ast
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from mpslint.facts.values import Call, Instance, Symbol
-from mpslint.program.walk import called_name, walk
+from mpslint.facts.values import Call, Instance, Symbol, Value, made_from
+from mpslint.program.walk import called_name
 from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.plan import TrainingPlan
 from mpslint.settings.setting import Setting
+from mpslint.tensors.traits import elements_of
 
 MASKING = re.compile(r"(?<![!=]=)\s*-\s?100\b|(?i:ignore_index)|label_pad_token_id|masked_fill|pad_token_id")
 """Code that puts the ignored label, or something in place of padding; a comparison with -100 is decoding."""
 DECODING = re.compile(r"[!=]=\s*-\s?100")
 OWN_LABELS = re.compile(r"collat|compute_loss|dataloader|labels")
 """What a Trainer of the program's own holds that may do something to its labels."""
-COPIES = frozenset({"copy", "deepcopy", "clone", "list", "detach"})
+COPIES = frozenset({"copy", "deepcopy", "clone", "detach"})
 """Functions and methods that return what they are given."""
-
-MAKES_ROWS = frozenset({"dict", "update", "BatchEncoding", "BatchFeature"})
-"""Functions and methods whose keywords are entries of a row."""
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
@@ -71,54 +68,24 @@ def _keeps_labels(trainer: Call | None, evidence: Evidence, options: Mapping[str
 
 
 def _becomes_labels(call: Call, keeps: bool, evidence: Evidence) -> bool:
-    """Return whether the ids that a call makes are stored under "labels"; beside themselves only where nothing masks them (`keeps`)."""
-    function = call.context.functions[-1] if call.context.functions else None
-    reads = {call.node, *_reads(call, evidence)}
-    stored = [one for node in walk(function) for one in _stored_labels(node)] if function is not None else []
-    for beside, value in stored:
-        if not reads.isdisjoint(walk(beside) if beside is not None else ()):
-            if keeps and len(stored) == 1 and _is_copy_of_ids(value, reads):
-                return True
-        elif not reads.isdisjoint(walk(value)):
+    """Return whether the ids that a call makes are the labels of a row; beside themselves only where nothing masks them (`keeps`)."""
+    for row, entries in (row for one in evidence.facts.preparations for row in one.rows):
+        labels, ids = entries.get("labels"), entries.get("input_ids", row)
+        if labels is not None and _is_of(labels, call) and (not _is_of(ids, call) or (keeps and _is_copy_of_ids(labels, call))):
             return True
     return False
 
 
-def _reads(call: Call, evidence: Evidence) -> Iterator[ast.AST]:
-    """Yield the expressions by which what a call makes, or a part of it, is read."""
-    yield from evidence.facts.uses.of_made(call)
-    for read, nodes in evidence.facts.uses.reads.items():
-        part = read if isinstance(read, Instance) else None
-        while part is not None and part is not call.result:
-            part = part.owner
-        yield from nodes if part is not None else ()
+def _is_of(value: Value, call: Call) -> bool:
+    """Return whether a value is what a call makes, or made from it."""
+    made = (one for inner in elements_of(value) for one in made_from(inner) if isinstance(one, Instance))
+    return any(one.call is not None and one.call.node is call.node for one in made)
 
 
-def _stored_labels(node: ast.AST) -> Iterator[tuple[ast.expr | None, ast.expr]]:
-    """Yield what a node stores under "labels", with what holds the ids beside them (own ids are those of a language model, which its
-    collator masks): an assignment, or a dict in one piece."""
-    entries: dict[object, ast.expr] = {}
-    if isinstance(node, ast.Assign):
-        for target in node.targets:
-            if isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Constant) and target.slice.value == "labels":
-                yield target.value, node.value
-    elif isinstance(node, ast.Dict):
-        entries = {key.value: value for key, value in zip(node.keys, node.values, strict=True) if isinstance(key, ast.Constant)}
-    elif isinstance(node, ast.Call) and called_name(node) in MAKES_ROWS:
-        entries = {keyword.arg: keyword.value for keyword in node.keywords}
-    if "labels" in entries:
-        yield entries.get("input_ids"), entries["labels"]
-
-
-def _is_copy_of_ids(node: ast.expr, reads: Collection[ast.AST]) -> bool:
-    """Return whether an expression is the ids of what is read so, copied or not: `tokens["input_ids"].copy()`."""
-    if isinstance(node, ast.Call):
-        arguments = [*node.args, *(keyword.value for keyword in node.keywords)]
-        is_method = isinstance(node.func, ast.Attribute) and not arguments
-        copied = node.func.value if is_method and isinstance(node.func, ast.Attribute) else arguments[0] if len(arguments) == 1 else None
-        return called_name(node) in COPIES and copied is not None and _is_copy_of_ids(copied, reads)
-    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice):
-        return ast.unparse(node.slice) == ":" and _is_copy_of_ids(node.value, reads)
-    is_ids = isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant) and node.slice.value == "input_ids"
-    is_ids = is_ids or (isinstance(node, ast.Attribute) and node.attr == "input_ids")
-    return is_ids and isinstance(node, (ast.Subscript, ast.Attribute)) and node.value in reads
+def _is_copy_of_ids(value: Value, call: Call) -> bool:
+    """Return whether a value is the ids that a call makes, copied or not: `tokens["input_ids"].copy()`."""
+    if not isinstance(value, Instance):
+        return False
+    if value.call is not None and called_name(value.call.node) in COPIES:
+        return any(_is_copy_of_ids(one, call) for one in (value.owner, *value.call.given) if one is not None)
+    return value.name.endswith(".input_ids") and value.call is None and value.owner is not None and _is_of(value.owner, call)

@@ -10,12 +10,11 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from mpslint.facts.values import Call, FunctionNode, Known
-from mpslint.program.walk import called_name, walk
+from mpslint.facts.values import Call, Known
+from mpslint.program.walk import called_name
 from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.roles import roles_that
-from mpslint.settings.sliced import mapped_function
 
 FEW = 256
 """Groups of fewer rows have too many lengths."""
@@ -28,46 +27,31 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
     `groups`, only in functions that are given large groups of rows; `methods`, a regular expression of the names of methods by which a
     class that derives from a Trainer prepares its rows, to look in these.
     """
-    within = dict(_methods(evidence, re.compile(options["methods"])) if "methods" in options else _mapped(evidence, options))
-    for call in evidence.facts.calls if within else ():
-        outer = next((within[one] for one in call.context.functions if one in within), None)
-        is_meant = "methods" in options or called_name(call.node).endswith("tokenizer")
-        if outer is not None and is_meant and _is_asked(call, options):
+    for call, outer in _in_methods(evidence, options["methods"]) if "methods" in options else _mapped(evidence, options):
+        padding, lacks = call.keywords.get("padding"), options.get("lacks")
+        is_padded = padding is not None and isinstance(padding.value, Known) and padding.value.value in options.get("padding", ())
+        is_bare = bool(call.node.args) and not call.is_open and call.keywords.keys().isdisjoint(lacks or ())
+        if is_padded or (lacks and is_bare):
             plan = evidence.plan_with.get(id(outer), next(iter(evidence.plans), None))
             values = {"written": ast.unparse(call.node.func)}
             yield Match(evidence.span_of(call.node), values, None, call, plan, outer.context, (), call.node)
 
 
-def _mapped(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[tuple[FunctionNode, Call]]:
-    for call in evidence.calls_of_method.get("map", ()):
-        function = mapped_function(call)
-        if function is None or ("groups" in options and not _in_large_groups(call)):
-            continue
-        if "lacks" not in options or not any(isinstance(node, ast.Slice) for node in walk(function.node)):
-            yield function.node, call
+def _mapped(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[tuple[Call, Call]]:
+    for one in evidence.facts.preparations:
+        is_asked = one.maker.method == "map" and not ("lacks" in options and one.cuts)
+        if is_asked and ("groups" not in options or _in_large_groups(one.maker)):
+            yield from ((call, one.maker) for call in one.calls if called_name(call.node).endswith("tokenizer"))
 
 
-def _methods(evidence: Evidence, names: re.Pattern[str]) -> Iterator[tuple[FunctionNode, Call]]:
+def _in_methods(evidence: Evidence, names: str) -> Iterator[tuple[Call, Call]]:
     for call in (m.call for m in evidence.file_plans.matched if m.pattern.role in roles_that("trains")):
         own = call.result.cls if call.result is not None else None
-        methods = [one for cls in (own.lineage() if own else ()) for one in cls.node.body if isinstance(one, ast.FunctionDef)]
-        yield from ((one, call) for one in methods if names.search(one.name))
+        methods = {one for cls in (own.lineage() if own else ()) for one in cls.node.body if re.search(names, getattr(one, "name", ""))}
+        yield from ((one, call) for one in evidence.facts.calls if not methods.isdisjoint(one.context.functions))
 
 
 def _in_large_groups(call: Call) -> bool:
-    batched, size = call.keywords.get("batched"), call.keywords.get("batch_size")
-    if batched is None or not (isinstance(batched.value, Known) and batched.value.value is True):
-        return False
-    number = size.value.value if size is not None and isinstance(size.value, Known) else None
-    return not isinstance(number, int) or number <= 0 or number >= FEW
-
-
-def _is_asked(call: Call, options: Mapping[str, Any]) -> bool:
-    """Return whether a call is given, and isn't given, what the options say."""
-    padding = call.keywords.get("padding")
-    if "padding" in options and not (
-        padding is not None and isinstance(padding.value, Known) and padding.value.value in options["padding"]
-    ):
-        return False
-    is_bare = bool(call.node.args) and not call.is_open and call.keywords.keys().isdisjoint(options.get("lacks", ()))
-    return "lacks" not in options or is_bare
+    batched, size = (given.value if (given := call.keywords.get(key)) is not None else Known(None) for key in ("batched", "batch_size"))
+    number = size.value if isinstance(size, Known) else None
+    return isinstance(batched, Known) and batched.value is True and (not isinstance(number, int) or number <= 0 or number >= FEW)

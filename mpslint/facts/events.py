@@ -47,7 +47,8 @@ class TensorEvent:
     `large` (what is made, with its operands, takes more than a GiB of the GPU: the last operand is the largest), `autocast` (of another
     device than the GPU, on which something is computed in it), `left` (the move of a model to a device that the Mac lacks is passed over),
     `unfollowed` (the interpreter doesn't follow what is computed), `divided` (by what is 0 on the Target, in answer to the platform
-    question that is meant by `of`), `ended` (the program ends there by an exception that nothing catches)."""
+    question that is meant by `of`), `ended` (the program ends there by an exception that nothing catches), `empty` (it does because the
+    command `of` printed nothing; the exception is its `name`)."""
 
     kind: str
     node: ast.AST
@@ -58,4 +59,4 @@ class TensorEvent:
     of: str = ""
     """What meets: `operation`, `module`, `loss`, `index`, `move`, `make`, `cast`; of some kinds, the name of what it happens to."""
     name: str = ""
-    """The qualified name of the operation, where it has one."""
+    """The qualified name of the operation, or of the exception, where it has one."""

@@ -214,8 +214,26 @@ class Window:
     length: Value
 
 
+@record(slots=True, eq=False)
+class Preparation:
+    """What a function does with samples that a library hands it: one that `map` applies to rows, or that collates those of a data set."""
+
+    maker: Call
+    """The `map`, loader or Trainer that is given it."""
+    function: Value
+    rows: list[tuple[Value, dict[object, Value]]] = field(default_factory=list)
+    """A sample of the data set and what the function gives, each with its entries."""
+    calls: list[Call] = field(default_factory=list)
+    fills: list[tuple[ast.Call, Context]] = field(default_factory=list)
+    """The calls that find the length up to which something is filled, by the longest sample of a batch."""
+    longest: dict[ast.AST, Instance] = field(default_factory=dict)
+    """What calls give that find the longest sample, or its length."""
+    cuts: list[tuple[ast.Subscript, Value]] = field(default_factory=list)
+    """What is cut from its beginning on, with the length that is left of it."""
+
+
 SEEN = tuple(
-    "calls attributes environment imports handlers choices unbound accumulations passes gradients loops iterated windows fills events "
+    "calls attributes environment imports handlers choices unbound accumulations passes gradients loops iterated windows events "
     "commands configs".split()
 )
 """The parts of Facts that a walk adds to."""
@@ -240,8 +258,7 @@ class Facts:
     iterated: list[tuple[Value, Context]] = field(default_factory=list)
     """What `yield from` or a builtin such as `iter` goes through, beside the loops."""
     windows: list[Window] = field(default_factory=list)
-    fills: list[tuple[ast.Call, Context]] = field(default_factory=list)
-    """The calls that find the length up to which something is filled, by the longest sample of a batch."""
+    preparations: list[Preparation] = field(default_factory=list)
     events: list[TensorEvent] = field(default_factory=list)
     uses: Uses = field(default_factory=Uses)
     uses_gpu: bool = False

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TypeGuard
 
 from mpslint.facts.values import (
+    LENGTHS,
     MOST_ALTERNATIVES,
     RAISED,
     UNKNOWN,
@@ -63,11 +64,11 @@ def join(a: Value, b: Value) -> Value:
         return graph
     if a is RAISED or b is RAISED:
         return b if a is RAISED else a
+    for one, other in ((a, b), (b, a)):
+        if isinstance(one, Known) and one.value == 0 and isinstance(other, Instance) and LENGTHS in other.slots:
+            return other  # a maximum that begins with 0 is one, too
     if isinstance(a, Unknown) or isinstance(b, Unknown):
-        unknown, other = (a, b) if isinstance(a, Unknown) else (b, a)
-        if isinstance(unknown, Unknown) and unknown.longest is not None:  # a maximum that begins with 0 is one, too
-            is_one = (isinstance(other, Known) and other.value == 0) or (isinstance(other, Unknown) and other.longest is unknown.longest)
-            return unknown if is_one else UNKNOWN
+        unknown = a if isinstance(a, Unknown) else b
         is_told = isinstance(unknown, Unknown) and (unknown.answer is not None or unknown.text is not None)
         return Unknown(unknown.reason) if isinstance(unknown, Unknown) and is_told else unknown
     alternatives: list[Value] = []

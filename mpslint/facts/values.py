@@ -19,6 +19,8 @@ MOST_CLASSES = 200
 
 TRAIT, CHILD = "trait", "child"
 """What the keys of slots begin with that hold traits, and what moves with a module without being one of its attributes."""
+LENGTHS = (TRAIT, "lengths")
+"""The trait that says up to which lengths a value was cut or filled, or of what it is the longest."""
 
 Slots: TypeAlias = dict[Any, "Value"]
 
@@ -92,8 +94,6 @@ class Unknown:
     """The platform question that decides that."""
     text: ast.JoinedStr | None = None
     """The f-string that writes it, of which a part is known."""
-    longest: ast.Call | None = None
-    """The call that finds it, for the length of the longest sample of a batch."""
 
 
 @record(frozen=True, slots=True, eq=False)
@@ -133,6 +133,8 @@ class Items:
     """What the others have in common, where it is open."""
     sources: tuple[tuple[Value, Slots], ...] = ()
     """What an iterator goes through, each with the content that it had."""
+    source: str = ""
+    """The platform question whose answer it is made of."""
     born: int = field(default_factory=count_made)
     """When it was made, by a count of all."""
 

@@ -28,7 +28,7 @@ from mpslint.facts.values import (
     settled,
     weakened,
 )
-from mpslint.program import dicts, effects, environment, executed, fields, implicit, lists, longest
+from mpslint.program import dicts, effects, environment, executed, fields, implicit, lengths, lists
 from mpslint.program.attributes import accessors_of_bases, descriptor_method, get_item, is_property, is_whole_class
 from mpslint.program.exits import Raised, is_certain, may_raise
 from mpslint.program.lists import iterated
@@ -105,7 +105,7 @@ def unpacked(m: Walker, targets: Sequence[ast.expr], value: Value) -> list[Value
         values = None
     if values is not None:
         if len(values) < len(targets) - (star is not None) or (star is None and len(values) > len(targets)):
-            raise Raised("ValueError")
+            raise Raised("ValueError", value.source if isinstance(value, (Items, Known)) else "")
         if star is None:
             return values
         behind = len(targets) - star - 1
@@ -254,7 +254,7 @@ def _write_item(
         else:
             may_raise(m)
             m.store.lose(value)
-            dicts.forget_entries(m, receiver, longest.length_of(value))
+            dicts.forget_entries(m, receiver, value if lengths.is_longest(value) else None)
     elif isinstance(receiver, Items) and receiver.kind in ORDERED:
         lists.set_items(m, receiver, index, target, value)
     elif isinstance(receiver, Symbol) and receiver.name == COMMAND_WORDS:
@@ -295,7 +295,7 @@ def augmented_assignment(m: Walker, node: ast.AugAssign) -> bool:
     note_division(m, node, node.op, old, new)
     made = own_operator(m, node, node.op, old, new, in_place=True)
     made = made or operations.binary(m, node, node.op, old, new, (node.target, node.value), in_place=True)
-    made = made or _in_place(m, old, node.op, new) or combine(old, node.op, new, node)
+    made = lengths.of_operator(m, node.op, old, new, made or _in_place(m, old, node.op, new) or combine(old, node.op, new, node))
     if not is_certain(made):
         may_raise(m)
     if isinstance(node.target, ast.Name):

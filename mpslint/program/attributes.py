@@ -33,7 +33,7 @@ from mpslint.program.effects import not_followed
 from mpslint.program.executed import NAMES
 from mpslint.program.exits import Raised, may_raise
 from mpslint.program.functions import call_function, keeps_results
-from mpslint.program.longest import length_of
+from mpslint.program.lengths import is_longest
 from mpslint.program.machine import COMMAND_WORDS, Walker
 from mpslint.program.operators import is_hashable
 from mpslint.program.places import TYPES, entries_of
@@ -299,7 +299,7 @@ def get_item(m: Walker, base: Value, index: Value) -> Value:
         may_raise(m)
         entries = [entry.value for entry in base.slots.values()]
         is_one = bool(entries) and not base.is_open and all(entry is entries[0] for entry in entries)
-        return entries[0] if is_one else base.each if base.each is not None and length_of(base.each) else loaders.value_of(base)
+        return entries[0] if is_one else base.each if base.each is not None and is_longest(base.each) else loaders.value_of(base)
     if not isinstance(index, Known) or not is_hashable(index.value):
         return UNKNOWN
     if isinstance(base, Mapping):
@@ -314,11 +314,11 @@ def get_item(m: Walker, base: Value, index: Value) -> Value:
         if index.value < 0 and base.open:
             return join_all([*base.values(), base.each]) if base.each is not None else UNKNOWN
         if not base.open and position not in base.slots:
-            raise Raised("IndexError")
+            raise Raised("IndexError", base.source)
         return base.slots.get(position, base.each or UNKNOWN)
     if isinstance(base, Known) and isinstance(base.value, (str, bytes, tuple)) and isinstance(index.value, int):
         try:
             return Known(base.value[index.value], base.origin, base.weak, base.source)
         except IndexError:
-            raise Raised("IndexError") from None
+            raise Raised("IndexError", base.source) from None
     return UNKNOWN

@@ -26,6 +26,7 @@ from mpslint.facts.values import (
     Known,
     Mapping,
     OneOf,
+    Slots,
     Symbol,
     Value,
     alternatives_of,
@@ -53,7 +54,7 @@ PLAIN = frozenset(["int", "float", "str", "bool", "len", "complex", "repr"])
 STRING_METHODS = frozenset(
     (
         "lower upper strip lstrip rstrip title capitalize replace split rsplit startswith endswith format join partition rpartition "
-        "removeprefix removesuffix find count isdigit isnumeric casefold zfill"
+        "removeprefix removesuffix find count isdigit isnumeric casefold zfill splitlines"
     ).split()
 )
 ITERATING = frozenset({"enumerate", "iter", "list", "set", "tuple", "zip"})
@@ -287,7 +288,7 @@ def _pure(name: str, values: list[Value], arguments: CallArguments, node: ast.Ca
     try:
         result = getattr(builtins, name)(*constants)
     except (TypeError, ValueError, ArithmeticError) as error:
-        raise Raised(type(error).__name__) from None
+        raise Raised(type(error).__name__, next((one.source for one in values if isinstance(one, Known)), "")) from None
     answered = values[0].source if isinstance(values[0], Known) and values[0].value in (False, True) else ""  # `int(answer)`
     return Known(result, node, any(isinstance(value, Known) and value.weak for value in values), answered)
 
@@ -432,7 +433,8 @@ def _constant_method(receiver: Known, name: str, arguments: CallArguments, node:
     if isinstance(result, (list, tuple)):
         if any(map(is_weak, values)):
             return UNKNOWN
-        return Items(type(result).__name__, {index: Known(part, node, receiver.weak) for index, part in enumerate(result[:256])}, node)
+        parts: Slots = {index: Known(part, node, receiver.weak, receiver.source) for index, part in enumerate(result[:256])}
+        return Items(type(result).__name__, parts, node, source=receiver.source)
     is_same = result == receiver.value  # `"cuda".strip().lower()` was decided where "cuda" was
     rests = any(map(is_weak, (receiver, *arguments.all)))
     return Known(result, receiver.origin if receiver.source or is_same else node, rests, receiver.source)

@@ -43,6 +43,8 @@ def record_call(
     )
     if not m.is_silent:
         m.facts.calls.append(call)
+    elif m.preparation is not None:
+        m.preparation.calls.append(call)
     return call
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Sequence
 from functools import partial
 
@@ -38,8 +39,8 @@ from mpslint.program import (
     environment,
     fields,
     implicit,
+    lengths,
     lists,
-    longest,
 )
 from mpslint.program.arguments import CallArguments
 from mpslint.program.called import record_call
@@ -56,6 +57,8 @@ from mpslint.tensors import loaders, modules
 from mpslint.tensors.meet import name_device
 from mpslint.tensors.traits import as_one, is_module_class
 
+READS = {"read": "format", "readline": "format", "readlines": "splitlines"}
+"""The methods of an opened file, by those of its text that give the same where that is empty."""
 COPYING = frozenset({"__copy__", "__deepcopy__", "__reduce__", "__reduce_ex__", "__getstate__", "__setstate__", "__getnewargs__"})
 """The methods by which an object says how it is copied."""
 
@@ -70,7 +73,7 @@ def evaluate_call(m: Walker, node: ast.Call) -> Value:
     else:
         callee = _having(m, m.value(node.func), "__call__")
     arguments = evaluate_arguments(m, node)
-    value = longest.of_call(m, node, receiver, arguments.all, _called(m, node, callee, receiver, arguments))
+    value = lengths.of_call(m, node, callee, receiver, arguments, _called(m, node, callee, receiver, arguments))
     m.facts.uses.read(node, value)
     return value
 
@@ -235,6 +238,10 @@ def _call_symbol(m: Walker, callee: Symbol, receiver: Value | None, arguments: C
         return made
     if name in platform.finders and isinstance(first := arguments.first(), Known) and first.value in platform_data("shell")["missing"]:
         return Known(None, node, source=name)
+    if command := _silent_command(name, arguments.first()):
+        call, output = record_call(m, (name,), "", receiver, arguments, node), Known("", node, source=command)
+        lines = Items("list", {}, node, source=command)
+        return Instance(name, call, {key: Bound(output, same) for key, same in READS.items()}) if arguments.positional else lines
     if name in platform.file_questions:
         return config_files.is_there(m, arguments.first(), node)
     if name in platform.openers and (file := config_files.opened(m, name, arguments, node)) is not None:
@@ -248,6 +255,16 @@ def _call_symbol(m: Walker, callee: Symbol, receiver: Value | None, arguments: C
     if name in platform.field_makers:
         return fields.field_default(m, arguments, node)
     return call_outside(m, callee, receiver, arguments, node)
+
+
+def _silent_command(name: str, text: Value | None) -> str:
+    """Return the command of which a call gives the output, where macOS lacks it, so that it prints nothing; '' for any other call."""
+    shell = platform_data("shell")
+    if name not in shell["pipes"]:
+        return str(shell["listed_by"].get(name, ""))
+    written = str(text.value) if isinstance(text, Known) else ""
+    command = re.split(r"[^\w-]", written, maxsplit=1)[0]
+    return command if command in shell["printers"] and not re.search(shell["answers"], written) else ""
 
 
 def _given_back(m: Walker, name: str, arguments: CallArguments, node: ast.Call) -> Value | None:

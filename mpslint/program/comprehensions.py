@@ -213,7 +213,7 @@ def bind_loop_target(m: Walker, target: ast.expr, value: Value) -> None:
         try:
             parts = unpacked(m, target.elts, value)
         except Raised as error:
-            raises(m, str(error), target)
+            raises(m, error, target)
             parts = [UNKNOWN] * len(target.elts)
         for index, (element, part) in enumerate(zip(target.elts, parts, strict=True)):
             inner = element.value if isinstance(element, ast.Starred) else element

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from mpslint.core.versions import Version
 from mpslint.facts.facts import Facts
 from mpslint.facts.values import Argument, Context, Function, Instance, Symbol
-from mpslint.program import implicit
+from mpslint.program import implicit, lengths
 from mpslint.program.arguments import CallArguments
 from mpslint.program.attributes import get_attribute
 from mpslint.program.calls import call_value, call_with, instantiate
@@ -89,6 +89,9 @@ def evaluate_program(
                 _walk(machine, lambda method=method: walk_method(machine, *method))  # type: ignore[misc]
         elif not ends:  # a file that ends on the Mac while it is executed can't be imported either: nothing calls its functions
             _walk_all_uncalled(machine)
+    for call in list(machine.facts.calls):
+        _walk(machine, lambda call=call: lengths.prepare(machine, call))  # type: ignore[misc]
+    machine.context = Context()
     judge(machine)
     note_left(machine)
     machine.facts.is_exhausted = machine.facts.is_exhausted or machine.is_exhausted

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import field
 from typing import Protocol
 
+from mpslint.core.knowledge import platform_data
 from mpslint.core.record import record
 from mpslint.facts.events import Certainty, Operand, TensorEvent
 from mpslint.facts.facts import Facts
@@ -68,7 +69,11 @@ class Walk(Protocol):
 
 
 class Raised(Exception):
-    """What an expression of known values certainly raises; `args` is the name of the exception."""
+    """What an expression of known values certainly raises: the name of the exception, and the platform question that it comes of."""
+
+    def __init__(self, name: str, source: str = "") -> None:
+        super().__init__(name)
+        self.source = source
 
 
 def leave(m: Walk, kind: str, name: str = "", value: Value = UNKNOWN) -> None:
@@ -83,18 +88,21 @@ def leave(m: Walk, kind: str, name: str = "", value: Value = UNKNOWN) -> None:
             return
 
 
-def ends(m: Walk, node: ast.AST) -> None:
+def ends(m: Walk, node: ast.AST, error: Raised | None = None) -> None:
     """Note that the program ends here, by an exception that nothing in it catches: what a fix must not lead to."""
     if not m.is_silent and not any("raise" in target.kinds for target in m.exits):
-        m.facts.events.append(TensorEvent("ended", node, (Operand(UNKNOWN, "", "", node),), Certainty.GUARDED, m.context))
+        operands, source = (Operand(UNKNOWN, "", "", node),), error.source if error is not None else ""
+        m.facts.events.append(TensorEvent("ended", node, operands, Certainty.GUARDED, m.context))
+        if source in platform_data("shell")["printers"]:
+            m.facts.events.append(TensorEvent("empty", node, operands, Certainty.SURE, m.context, source, str(error)))
 
 
-def raises(m: Walk, name: str, node: ast.AST) -> None:
+def raises(m: Walk, error: Raised, node: ast.AST) -> None:
     """The path certainly ends in an exception here; where none catches it, what follows isn't reached, and is walked for its facts."""
-    ends(m, node)
+    ends(m, node, error)
     target = next((target for target in reversed(m.exits) if "raise" in target.kinds), None)
     if target is not None:
-        leave(m, "raise", name)
+        leave(m, "raise", str(error))
         m.is_dead = m.is_dead or target.stops
 
 

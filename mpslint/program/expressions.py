@@ -26,7 +26,7 @@ from mpslint.facts.values import (
     settled,
     weakened,
 )
-from mpslint.program import choices, implicit, longest
+from mpslint.program import choices, implicit, lengths
 from mpslint.program.attributes import get_attribute, get_item
 from mpslint.program.calls import evaluate_call
 from mpslint.program.comprehensions import comprehension
@@ -65,14 +65,18 @@ def _attribute(m: Walker, node: ast.Attribute) -> Value:
 
 def _subscript(m: Walker, node: ast.Subscript) -> Value:
     base, index = m.value(node.value), m.value(node.slice)
+    return lengths.of_item(m, node, base, index, _item(m, node, base, index))
+
+
+def _item(m: Walker, node: ast.Subscript, base: Value, index: Value) -> Value:
     if (part := operations.item(m, node, base, index)) is not None:
-        return longest.of_item(base, index, part)
+        return part
     is_part = isinstance(index, Items) and index.kind == "slice"
     if isinstance(index, Items) and is_part and any(isinstance(one, (Known, Items)) for one in alternatives_of(base)):
         if bounds_of(index) is None:
             may_raise(m)  # by a step of 0
         return part_of(base, index, node)
-    part = longest.of_item(base, index, get_item(m, base, UNKNOWN if is_part else index))
+    part = get_item(m, base, UNKNOWN if is_part else index)
     return choices.looked_up(m, node, index, part, lambda other: get_item(m, base, other))
 
 
@@ -94,17 +98,19 @@ def part_of(base: Value, index: Items, node: ast.Subscript) -> Value:
         return UNKNOWN
     if base.open and (bounds.start is None or bounds.start < 0 or bounds.stop is not None or bounds.step is not None):
         return UNKNOWN
-    return Items(base.kind, dict(enumerate(base.values()[bounds])), node, base.open)
+    return Items(base.kind, dict(enumerate(base.values()[bounds])), node, base.open, source=base.source)
 
 
 def _slice(m: Walker, node: ast.Slice) -> Value:
     parts = [m.value(part) if part is not None else Known(None) for part in (node.lower, node.upper, node.step)]
-    if node.lower is not None and node.upper is not None and not m.is_silent:
+    length: Value | None = None
+    if node.lower is not None and node.upper is not None and (not m.is_silent or m.preparation is not None):
         rest = [ast.dump(term) for term in _terms(node.lower)]
         beyond = [term for term in _terms(node.upper) if ast.dump(term) not in rest]
         if len(beyond) == 1 and len(beyond) + len(rest) == len(_terms(node.upper)):
-            m.facts.windows.append(Window(node, m.looked_at(beyond[0])))
-    return Items("slice", dict(enumerate(parts)), node)
+            length = m.looked_at(beyond[0])
+            m.facts.windows += [Window(node, length)] if not m.is_silent else []
+    return Items("slice", dict(enumerate(parts)), node, each=length)
 
 
 def _terms(node: ast.expr) -> list[ast.expr]:
@@ -114,9 +120,11 @@ def _terms(node: ast.expr) -> list[ast.expr]:
 
 def _binary(m: Walker, node: ast.BinOp) -> Value:
     left, right = m.value(node.left), m.value(node.right)
+    return lengths.of_operator(m, node.op, left, right, _combined(m, node, left, right))
+
+
+def _combined(m: Walker, node: ast.BinOp, left: Value, right: Value) -> Value:
     note_division(m, node, node.op, left, right)
-    if isinstance(node.op, ast.Sub) and not isinstance(right, Known) and longest.length_of(right) is None:
-        longest.fill(m, [left])  # `[0] * (longest - len(row))`
     if (own := own_operator(m, node, node.op, left, right)) is not None:
         return own
     if (made := operations.binary(m, node, node.op, left, right, (node.left, node.right))) is not None:
@@ -230,7 +238,7 @@ def _compare(m: Walker, node: ast.Compare) -> Value:
         m.store.merge(writes, {})
         made = operations.binary(m, node, op, left, right, (node.left, comparator)) if not isinstance(op, _LOOKING) else None
         if isinstance(op, ast.Lt):
-            longest.fill(m, [right])  # `while len(row) < longest: ...`
+            lengths.fill(m, [right])  # `while len(row) < longest: ...`
         results.append(compare(m, left, op, right, node) if made is None else made)
         answer = truth(results[-1])
         if answer is False and is_sure:

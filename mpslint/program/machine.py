@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from mpslint.core.record import record
 from mpslint.core.versions import Version
-from mpslint.facts.facts import EnvironmentWrite, Facts
+from mpslint.facts.facts import EnvironmentWrite, Facts, Preparation
 from mpslint.facts.joined import join_all, truth
 from mpslint.facts.values import (
     UNKNOWN,
@@ -171,6 +171,8 @@ class Walker:
     """The device that the program chooses for itself: what such a parameter is given, where it is one."""
     instead: Mapping[int, object] = field(default_factory=dict)
     """What constants are taken for, by the id of their node: the values that a fix would write in their place."""
+    preparation: Preparation | None = None
+    """What a function is walked for once more that samples are handed to."""
     dropped: ast.AST | None = None
     """The call that is a statement of its own: nothing takes its result."""
     operands: list[Value] = field(default_factory=list)
@@ -204,7 +206,7 @@ class Walker:
         try:
             value = handler(self, node)
         except Raised as error:
-            raises(self, str(error), node)
+            raises(self, error, node)
             return UNKNOWN
         if len(self.operands) > start:
             self.store.lose_operands(node, value, self.operands[start:])

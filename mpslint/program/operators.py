@@ -30,7 +30,6 @@ from mpslint.facts.values import (
     is_weak,
     method_of,
 )
-from mpslint.program import longest
 from mpslint.program.exits import Raised
 from mpslint.program.machine import Walker
 
@@ -106,7 +105,7 @@ def combine(left: Value, op: ast.operator, right: Value, node: ast.AST) -> Value
         rights = right.values if isinstance(right, OneOf) else (right,)
         return join_all([or_unknown(combine, a, op, b, node) for a in lefts for b in rights])
     if not (isinstance(left, Known) and isinstance(right, Known)) or not _is_small(op, left.value, right.value):
-        return longest.combined(left, op, right)
+        return UNKNOWN
     is_format = isinstance(op, ast.Mod) and not isinstance(left.value, PathText)  # a text may format a path
     if PathText in (type(left.value), type(right.value)) and not (is_format or isinstance(op, ast.Div)):
         raise Raised("TypeError")

@@ -151,7 +151,7 @@ def widened(place: Items | Mapping, old: Content, new: Content) -> Content | Non
     merged.update({key: _vague(entry, False) for key, entry in second.items() if key not in first})
     is_open = first_open or second_open or not same_keys
     joined = join(first_each, second_each) if first_each is not None and second_each is not None else None
-    shared = joined if joined is first_each or isinstance(joined, Unknown) else None
+    shared = joined if joined in (first_each, second_each) or isinstance(joined, Unknown) else None
     holds = is_open == first_open and shared is first_each and len(merged) == len(first)
     return None if holds and all(merged[key] is entry for key, entry in first.items()) else (merged, is_open, shared)
 

@@ -59,7 +59,7 @@ def execute_one(m: Walker, statement: ast.stmt) -> bool:
     try:
         leaves = handler is not None and handler(m, statement)
     except Raised as error:
-        raises(m, str(error), statement)
+        raises(m, error, statement)
         leaves = False
     del m.operands[operands:]
     is_dead, m.is_dead = m.is_dead, False
@@ -275,7 +275,7 @@ def _fails(m: Walker, module: str, node: ast.stmt) -> bool:
     if not m.platform.lacks(module):
         return False
     if m.context.handlers:
-        raises(m, NO_MODULE, node)
+        raises(m, Raised(NO_MODULE), node)
     return bool(m.context.functions or m.context.guards) and not m.context.handlers
 
 

@@ -101,6 +101,7 @@ def _placed(event: TensorEvent, evidence: Evidence) -> Place:
         "written": evidence.document.text[span.start : span.end],
         "value": event.kind,
         "of": event.of,
+        "name": event.name,
         "size": f" ({told})"
         if event.kind == "kept" and (told := arithmetic(changed.value, dtype_in(event.context, changed.value)))
         else "",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from mpslint.core.knowledge import platform_data
 from mpslint.facts.facts import Facts
-from mpslint.facts.values import Call, Instance, Items, Known, Value
+from mpslint.facts.values import Call, Items, Known, Value, made_from
 from mpslint.program.walk import called_name, walk
 from mpslint.settings.roles import RoleKind
 from mpslint.settings.setting import Setting, inferred
@@ -72,7 +72,7 @@ def of_program(facts: Facts, matched: Sequence[Matched]) -> tuple[Setting, ...]:
         return ()
     shapes = [(call, shape) for call in facts.calls if (shape := _shape(call, facts, shaping)) is not None]
     models = [call for call in facts.calls if call.name.endswith(".__call__")]
-    given = {made for call in models for one in (*call.arguments, *call.keywords.values()) for made in _made_of(one.value)}
+    given = {id(made) for call in models for one in call.given for made in made_from(one)}
     for call, shape in shapes:
         twins = [other for other, same in shapes if other.node is not call.node and same == shape and _home(other) is _home(call)]
         if twins and id(call.result) in given and shape[1] >= SHORTEST:
@@ -112,19 +112,6 @@ def _chosen(call: Call) -> int:
         values = size.value.values()
         return _number(values[0]) if len(values) == 1 and not size.value.open else 0
     return _number(size.value)
-
-
-def _made_of(value: Value, depth: int = 4) -> Iterator[int]:
-    """Yield the ids of an object and of those that it was made of: `torch.from_numpy(rows).long()`."""
-    if not isinstance(value, Instance) or depth == 0:
-        return
-    yield id(value)
-    if value.owner is not None:
-        yield from _made_of(value.owner, depth - 1)
-    elif value.call is not None:
-        receiver = [value.call.receiver] if value.call.receiver is not None else []
-        for one in (*receiver, *(argument.value for argument in value.call.arguments)):
-            yield from _made_of(one, depth - 1)
 
 
 def _number(value: Value) -> int:

@@ -13,7 +13,6 @@ from mpslint.settings.families import ModelFamily, load_families
 from mpslint.settings.plan import TrainingPlan
 from mpslint.settings.roles import roles_that
 from mpslint.settings.setting import Setting, inferred
-from mpslint.settings.sliced import cut_by_hand
 from mpslint.settings.stacked import loads_itself, stacking_call
 
 MOST_SHAPES = 64
@@ -169,8 +168,8 @@ def _bound(plan: TrainingPlan, family: ModelFamily | None) -> Setting | None:
             return dataclasses.replace(own, name="length.bound")
         if family is not None and family.length is not None:
             return dataclasses.replace(setting, name="length.bound", value=Known(family.length), origin=None)
-    by_hand = cut_by_hand(plan.calls.get("map", ()))
-    return None if by_hand is None else inferred("length.bound", by_hand[1], by_hand[0], "map")
+    by_hand = max(plan.settings.get("length.cut", ()), key=lambda setting: int(setting.constant), default=None)
+    return dataclasses.replace(by_hand, name="length.bound") if by_hand is not None else None
 
 
 def _cuts(plan: TrainingPlan, setting: Setting) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING
@@ -13,7 +14,7 @@ from mpslint.core.grouped import grouped
 from mpslint.core.record import record
 from mpslint.core.versions import Version
 from mpslint.facts.facts import Facts
-from mpslint.facts.values import Call, Instance, Items, Value, alternatives_of
+from mpslint.facts.values import Call, Instance, Items, Known, Value, alternatives_of
 from mpslint.program.walk import called_name
 from mpslint.settings.batches import given_loaders, of_loader, of_program
 from mpslint.settings.derived import with_derived
@@ -21,7 +22,7 @@ from mpslint.settings.dialect import Dialects
 from mpslint.settings.dialects import load_dialects
 from mpslint.settings.plan import FilePlans, Matched, TrainingPlan, without_training
 from mpslint.settings.roles import load_roles, roles_that
-from mpslint.settings.setting import Setting
+from mpslint.settings.setting import Setting, inferred
 from mpslint.settings.translate import Translator, bound_arguments
 from mpslint.settings.unread import without_unread
 
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from mpslint.settings.translate_config import ConfigPart
 
 
+TOKENS = re.compile(r"input_?ids|tokens|labels|attention_mask", re.IGNORECASE)
+"""What is cut holds tokens, not letters or rows."""
 MOST_LOOPS = 100
 """Training loops of a file that are looked at: each shares all loaders and models, so that both together cost their product."""
 
@@ -179,8 +182,15 @@ class _Gatherer:
         said = [setting for part in own if part.pattern.rests_on not in undecided for setting in part.settings]
         calls = grouped((part.pattern.role, part.call) for part in own)
         span = self.span_of(where) if where is not None else None
-        settings = _by_name((*said, *self.loose, *more))
+        settings = _by_name((*said, *self.loose, *more, *self._cut_by_hand(calls.get("map", ()))))
         return with_derived(TrainingPlan(kind, title, span, settings, {role: tuple(found) for role, found in calls.items()}))
+
+    def _cut_by_hand(self, maps: Sequence[Call]) -> Iterator[Setting]:
+        """Yield the lengths that functions which `map` applies cut tokens to: `input_ids = input_ids[:MAX_LENGTH]`."""
+        for one in (one for one in self.facts.preparations if one.maker in maps):
+            for node, length in one.cuts:
+                if isinstance(length, Known) and length.value > 1 and TOKENS.search(ast.unparse(node.value)):
+                    yield inferred("length.cut", length.value, one.maker, "map")
 
 
 def only_evaluates(trainer: Matched, facts: Facts) -> bool:

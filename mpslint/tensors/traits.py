@@ -11,6 +11,7 @@ from mpslint.core.versions import Version
 from mpslint.facts.facts import Facts
 from mpslint.facts.joined import join_all, same
 from mpslint.facts.values import (
+    LENGTHS,
     TRAIT,
     UNKNOWN,
     Class,
@@ -270,7 +271,7 @@ def like(value: Value, zero: Value | None = None, graph: Value | None = None) ->
     """Return another value with the traits of a tensor or an array, but for those that are given."""
     first = next(one for one in alternatives_of(value) if isinstance(one, Instance))
     made = Instance(f"{first.name}[]" if first.name else "", owner=first)
-    for key in (DIMENSIONS, SHAPE) if zero is None else ():
+    for key in (LENGTHS, DIMENSIONS, SHAPE) if zero is None else (LENGTHS,):
         if (found := joined_trait(value, key)) is not UNKNOWN:
             made.slots[key] = found
     return typed(

@@ -7,6 +7,10 @@ import json
 import pytest
 
 from mpslint.api import check
+from mpslint.program.evaluator import evaluate_program
+from mpslint.program.parse import parse_program
+from mpslint.source import reader
+from mpslint.target.target import default_target
 from tests.notebooks import notebook
 
 HEAD = "import os, sys\nimport torch\n\n"
@@ -178,3 +182,26 @@ def test_many_managers_hand_on_what_was_written_in_the_block(inside: str, found:
     managers = ", ".join(f"elsewhere.a{number}() as b{number}" for number in range(25))
     text = f"import elsewhere\nfrom transformers import TrainingArguments\n\nfp16 = True\nwith {managers}:\n    {inside}\n    elsewhere.work()\n"
     assert [finding.rule for finding in check(f"{text}TrainingArguments('out', fp16=fp16)\n").findings] == found
+
+
+@pytest.mark.parametrize(
+    ("read", "raised"),
+    [
+        ('os.popen("nvidia-smi -L").readlines()[0]', "IndexError"),
+        ('os.popen("nvidia-smi -L").read().strip().split(",")[1]', "IndexError"),
+        ('float(os.popen("nproc").read()[:4])', "ValueError"),
+        ("GPUtil.getGPUs()[-1]", "IndexError"),
+        ('name, memory = os.popen("nvidia-smi -L").read().split(",")', "ValueError"),
+        ('dict(lines=os.popen("nvidia-smi -L").readlines())["lines"][0]', "IndexError"),
+        ('os.popen("nvidia-smi -L | wc -l").readlines()[0]', ""),
+        ('os.popen("git log").readlines()[0]', ""),
+        ('os.popen("nvidia-smi -L").read().split(",")[0]', ""),
+        ("[][0]", ""),
+    ],
+)
+def test_what_is_read_of_a_command_that_macos_lacks_is_empty(read: str, raised: str) -> None:
+    """It raises wherever the program takes something of it, and nothing else does for that reason."""
+    document = reader.read("train.py", f"import os\nimport GPUtil\n{read}\n".encode())
+    facts = evaluate_program(document, parse_program(document, document.python).body, default_target().versions)
+
+    assert "".join(event.name for event in facts.events if event.kind == "empty") == raised

@@ -1,4 +1,4 @@
-"""The length of the longest sample of a batch goes from name to name, and what is filled up to it is noted."""
+"""The length of the longest sample of a batch, and that which samples have before, go from name to name."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import pytest
 
 from mpslint.facts.facts import Facts
 from mpslint.program.evaluator import evaluate_program
+from mpslint.program.lengths import has_one_length
 from mpslint.program.parse import parse_program
 from mpslint.source.reader import read
 from mpslint.target.target import default_target
@@ -19,10 +20,14 @@ def walked(text: str) -> Facts:
     return evaluate_program(document, parse_program(document, document.python).body, default_target().versions)
 
 
-def fills(body: str) -> list[str]:
+START = "from torch.utils.data import DataLoader, Dataset\nimport torch\n"
+
+
+def fills(body: str, collate: str = "collate") -> list[str]:
     """Return the calls that find the lengths up to which a collate function fills."""
-    text = "import torch\ndef collate(rows):\n" + "".join(f"    {line}\n" for line in body.splitlines())
-    return [ast.unparse(node) for node, _ in walked(text).fills]
+    text = f"{START}def collate(rows):\n" + "".join(f"    {line}\n" for line in body.splitlines())
+    text += f"loader = DataLoader(data, collate_fn={collate})\n"
+    return [ast.unparse(node) for one in walked(text).preparations for node, _ in one.fills]
 
 
 @pytest.mark.parametrize(
@@ -66,7 +71,53 @@ def test_what_a_partial_gives_is_what_its_function_gets(given: str, found: int) 
         "def collate(rows, n=None):\n    if n is None:\n        n = max(len(row) for row in rows)\n    return torch.zeros(len(rows), n)\n"
     )
 
-    assert len(walked(f"from functools import partial\nimport torch\n{body}work = {given}\n").fills) == found
+    (one,) = walked(f"from functools import partial\n{START}{body}loader = DataLoader(data, collate_fn={given})\n").preparations
+
+    assert len(one.fills) == found
+
+
+@pytest.mark.parametrize(
+    ("sample", "expected"),
+    [
+        ("row[:80] + [0] * (80 - len(row))", True),
+        ("torch.nn.functional.pad(row[start : start + self.most], (0, self.most - len(row)))", True),
+        ("self.filled(row[: self.most])", True),
+        ("torch.zeros(80)", True),
+        ("tokenizer(row, padding='max_length', truncation=True)['input_ids']", True),
+        ("librosa.util.fix_length(row, size=80)", True),
+        ("row[:80]", False),
+        ("row + [0] * (80 - len(row))", False),
+        ("row[:-1]", False),
+        ("tokenizer(row, padding='max_length')['input_ids']", False),
+        ("len(row)", False),
+    ],
+)
+def test_a_sample_has_one_length_that_is_cut_and_filled_to_it(sample: str, expected: bool) -> None:
+    """Wherever in the data set that is done, and in whichever words."""
+    text = f"""{START}import librosa
+
+
+class Data(Dataset):
+    def filled(self, row):
+        while len(row) < self.most:
+            row.extend([0] * (self.most - len(row)))
+        return row
+
+    def __getitem__(self, index):
+        row = self.rows[index]["text"]
+        return {{"part": {sample}, "label": 1}}
+
+
+def collate(rows):
+    probe(rows[0]["part"])
+
+
+loader = DataLoader(torch.utils.data.random_split(Data(), [0.9, 0.1])[0], collate_fn=collate)
+"""
+    (one,) = walked(text).preparations
+    (probed,) = (call for call in one.calls if ast.unparse(call.node.func) == "probe")
+
+    assert has_one_length(probed.arguments[0].value) is expected
 
 
 def test_the_values_of_a_dict_are_no_more_what_they_were_once_a_loop_writes_some() -> None:
