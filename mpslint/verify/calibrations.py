@@ -13,6 +13,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import TypeVar
 
+from mpslint.core.data import from_data, to_json
 from mpslint.core.finding import ReadError, UsageError
 from mpslint.core.outside import parse_json, read_text
 from mpslint.core.own_folder import OwnFolder, user_caches
@@ -22,7 +23,6 @@ from mpslint.estimate.here import Here, calibrated, measured
 from mpslint.estimate.step import StepWork
 from mpslint.verify.job import Job
 from mpslint.verify.process import ChildLimits
-from mpslint.verify.record import from_data, to_json
 from mpslint.verify.spec import VerifiedMac
 from mpslint.verify.work import do_job
 

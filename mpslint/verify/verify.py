@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import platform
 import threading
-import time
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from mpslint.core.data import from_data, to_json
 from mpslint.core.finding import ReadError
 from mpslint.core.scratch import scratch_folder
 from mpslint.verify.assumed import without_invented_failures
@@ -20,7 +20,6 @@ from mpslint.verify.generate import in_force, script_of
 from mpslint.verify.job import HORIZON, STANDING, Aim
 from mpslint.verify.outcome import Check, RunResult
 from mpslint.verify.process import at_once
-from mpslint.verify.record import from_data, to_json
 from mpslint.verify.report import VerifyReport
 from mpslint.verify.script import ScriptOptions, run_own
 from mpslint.verify.spec import RunSpec, Shape, quantiles, train_shapes, worst_shape
@@ -35,7 +34,6 @@ RUNNING: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
 
 def verify_specs(before: RunSpec, after: RunSpec | None, options: ScriptOptions, progress: Progress | None = None) -> VerifyReport:
     """Return the report on a run as written and, where there is one, as rewritten."""
-    start = time.monotonic()
     is_same = after is not None and replace(after, name=before.name) == before
     specs = [before] if after is None or is_same else [before, after]
     done = at_once(lambda spec: _judged(spec, options, progress), specs)
@@ -49,7 +47,6 @@ def verify_specs(before: RunSpec, after: RunSpec | None, options: ScriptOptions,
         tuple(result for result, _ in done),
         tuple(decide(result.name, checks) for result, checks in done),
         (_same_batch(before, after),) if after is not None else (),
-        seconds=time.monotonic() - start,
     )
 
 
