@@ -22,7 +22,6 @@ from mpslint.doctor.machine import Run, ThisMachine, examine_machine, run_comman
 from mpslint.doctor.packages import installed_packages, known_packages, versions_of
 from mpslint.doctor.problems import (
     broken_combinations,
-    combinations,
     config_problems,
     machine_problems,
     variable_problems,
@@ -30,6 +29,7 @@ from mpslint.doctor.problems import (
 from mpslint.doctor.torch_probe import TorchProbe, probe_torch
 from mpslint.report.console import console
 from mpslint.report.doctor import examination_json, operator_rows, print_examination
+from mpslint.target.availability import combinations
 from mpslint.verify.platform import missing_operators
 
 MAC = ThisMachine("Darwin", (15, 3), "Apple M2 Pro", "arm64", 16 * 1024**3, False, False, None)
@@ -150,8 +150,8 @@ def test_every_combination_has_a_source_and_names_packages_that_are_looked_at() 
     known = {*known_packages(), "macos", "python"}
 
     for entry in combinations():
-        assert entry.problem.sources, entry.problem.id
-        assert set(entry.versions.packages) <= known, entry.problem.id
+        assert entry.sources, entry.id
+        assert set(entry.versions.packages) <= known, entry.id
 
 
 def test_every_upgrade_that_the_catalogue_advises_can_be_checked() -> None:
