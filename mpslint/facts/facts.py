@@ -208,7 +208,7 @@ class Gradients:
 
 @record(frozen=True, slots=True, eq=False)
 class Window:
-    """A slice as long wherever it begins: `tokens[i : i + length]`."""
+    """A slice as long wherever it begins (`tokens[i : i + length]`), or from the beginning on (`tokens[:length]`)."""
 
     node: ast.Slice
     length: Value

@@ -99,8 +99,8 @@ def part_of(base: Value, index: Items, node: ast.Subscript) -> Value:
 
 def _slice(m: Walker, node: ast.Slice) -> Value:
     parts = [m.value(part) if part is not None else Known(None) for part in (node.lower, node.upper, node.step)]
-    if node.lower is not None and node.upper is not None and not m.is_silent:
-        rest = [ast.dump(term) for term in _terms(node.lower)]
+    if node.upper is not None and not m.is_silent:
+        rest = [ast.dump(term) for term in _terms(node.lower)] if node.lower is not None else []
         beyond = [term for term in _terms(node.upper) if ast.dump(term) not in rest]
         if len(beyond) == 1 and len(beyond) + len(rest) == len(_terms(node.upper)):
             m.facts.windows.append(Window(node, m.looked_at(beyond[0])))

@@ -180,7 +180,8 @@ class _Gatherer:
         calls = grouped((part.pattern.role, part.call) for part in own)
         span = self.span_of(where) if where is not None else None
         settings = _by_name((*said, *self.loose, *more))
-        return with_derived(TrainingPlan(kind, title, span, settings, {role: tuple(found) for role, found in calls.items()}))
+        plan = TrainingPlan(kind, title, span, settings, {role: tuple(found) for role, found in calls.items()})
+        return with_derived(plan, self.facts.windows)
 
 
 def only_evaluates(trainer: Matched, facts: Facts) -> bool:

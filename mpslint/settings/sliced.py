@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
+from mpslint.facts.facts import Window
 from mpslint.facts.values import Bound, Call, Function, Known
 from mpslint.program.walk import walk
 
@@ -13,26 +14,21 @@ TOKENS = re.compile(r"input_?ids|tokens|labels|attention_mask", re.IGNORECASE)
 """What is cut holds tokens, not letters or rows."""
 
 
-def cut_by_hand(calls: Iterable[Call]) -> tuple[Call, int] | None:
+def cut_by_hand(calls: Iterable[Call], windows: Iterable[Window]) -> tuple[Call, int] | None:
     """Return the longest of the lengths that calls of `map` cut tokens to, with its call; None where they do not, or none is known."""
-    found = [(length, call) for call in calls for length in _lengths(call)]
-    if not found:
-        return None
-    longest, call = max(found, key=lambda pair: pair[0])
-    return call, longest
+    lengths = {id(one.node): one.length.value for one in windows if isinstance(one.length, Known) and type(one.length.value) is int}
+    found = [(length, call) for call in calls for node in _cuts(call) if (length := lengths.get(id(node), 0)) > 1]
+    longest, made = max(found, key=lambda pair: pair[0], default=(0, None))
+    return (made, longest) if made is not None else None
 
 
-def _lengths(call: Call) -> Iterator[int]:
+def _cuts(call: Call) -> Iterator[ast.Slice]:
+    """Yield what a function that `map` applies cuts tokens by, from their beginning on."""
     function = mapped_function(call)
-    if function is None:
-        return
-    nodes = list(walk(function.node))
-    for node in nodes:
+    for node in walk(function.node) if function is not None else ():
         cut = node.slice if isinstance(node, ast.Subscript) and TOKENS.search(ast.unparse(node.value)) else None
-        if isinstance(cut, ast.Slice) and cut.lower is None and cut.upper is not None:
-            length = _number(cut.upper, function, nodes)
-            if length is not None and length > 1:
-                yield length
+        if isinstance(cut, ast.Slice) and cut.lower is None:
+            yield cut
 
 
 def mapped_function(call: Call) -> Function | None:
@@ -41,20 +37,3 @@ def mapped_function(call: Call) -> Function | None:
     value = argument.value if argument is not None else None
     function = value.function if isinstance(value, Bound) else value
     return function if isinstance(function, Function) else None
-
-
-def _number(node: ast.expr, function: Function, nodes: Sequence[ast.AST]) -> int | None:
-    """Return the whole number that an expression in a function is: a constant, or a name that is given one there or around it."""
-    if isinstance(node, ast.Constant):
-        return node.value if type(node.value) is int else None
-    if not isinstance(node, ast.Name):
-        return None
-    given = [n.value for n in nodes if isinstance(n, ast.Assign) and any(isinstance(t, ast.Name) and t.id == node.id for t in n.targets)]
-    if given:
-        return _number(given[0], function, ()) if len(given) == 1 and isinstance(given[0], ast.Constant) else None
-    parameters = function.node.args
-    if any(parameter.arg == node.id for parameter in (*parameters.posonlyargs, *parameters.args, *parameters.kwonlyargs)):
-        return None
-    frame = function.frame.having(node.id)
-    value = frame.slots[node.id] if frame is not None else None
-    return value.value if isinstance(value, Known) and type(value.value) is int else None
