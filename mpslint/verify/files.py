@@ -20,12 +20,12 @@ from mpslint.source.files import FoundFile as FoundFile
 from mpslint.verify.cache import KnownEstimate, keep_estimate, known_estimate
 from mpslint.verify.calibrations import here_of
 from mpslint.verify.estimate import estimate_spec, work_of
-from mpslint.verify.from_plan import PlannedRun
+from mpslint.verify.from_plan import PlannedRun, spec_of
 from mpslint.verify.outcome import Estimate, Verdict
-from mpslint.verify.plan_source import PlanSource
+from mpslint.verify.plan_source import PlanSource, TrainingRun
 from mpslint.verify.platform import machine_of
 from mpslint.verify.process import at_once
-from mpslint.verify.reading import TrainingRun, choose, reading_of, runs_of, spec_of, with_findings
+from mpslint.verify.reading import choose, reading_of, runs_of, with_findings
 from mpslint.verify.report import VerifyReport
 from mpslint.verify.script import ScriptOptions
 from mpslint.verify.spec import VerifiedMac

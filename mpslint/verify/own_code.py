@@ -6,9 +6,7 @@ initialisation) would change the verdict, so all of the code runs.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,10 +16,12 @@ from mpslint.verify.assumed import decided_by_lengths, with_other_lengths
 from mpslint.verify.cache import KnownEstimate
 from mpslint.verify.estimate import estimate_of_code, macs_asked, work_of_code
 from mpslint.verify.files import as_it_fits, explained, keep, known_of
+from mpslint.verify.from_plan import spec_of
 from mpslint.verify.outcome import Verdict
+from mpslint.verify.plan_source import TrainingRun
 from mpslint.verify.platform import machine_of
-from mpslint.verify.process import stopping_runs
-from mpslint.verify.reading import FileReading, TrainingRun, choose, reading_of, runs_of, spec_of
+from mpslint.verify.process import at_once
+from mpslint.verify.reading import FileReading, choose, reading_of, runs_of
 from mpslint.verify.report import VerifyReport
 from mpslint.verify.script import ScriptOptions, verify_script
 from mpslint.verify.spec import VerifiedMac
@@ -85,12 +85,9 @@ def _both(
     begun: Start, again: Start, changed: Mapping[Path, bytes], options: ScriptOptions, progress: Progress | None
 ) -> list[VerifyReport]:
     """Return the report on the code as written and, where that could be run and something is rewritten, as rewritten; both run at once."""
-    with ThreadPoolExecutor(max_workers=2 if (os.cpu_count() or 1) > 1 else 1) as pool, stopping_runs():
-        written = pool.submit(_run, begun, WRITTEN, options, {}, _named(progress, WRITTEN))
-        if not changed and again == begun:
-            return [written.result()]
-        rewritten = pool.submit(_run, again, REWRITTEN, options, changed, _named(progress, REWRITTEN))
-        return [written.result(), rewritten.result()] if written.result().runs else [written.result()]
+    runs = [(begun, WRITTEN, {}), *([(again, REWRITTEN, changed)] if changed or again != begun else [])]
+    done = at_once(lambda one: _run(one[0], one[1], options, one[2], _named(progress, one[1])), runs)
+    return done if done[0].runs else done[:1]
 
 
 def _named(progress: Progress | None, name: str) -> Progress | None:
