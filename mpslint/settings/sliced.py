@@ -23,11 +23,12 @@ def cut_by_hand(calls: Iterable[Call], windows: Iterable[Window]) -> tuple[Call,
 
 
 def _cuts(call: Call) -> Iterator[ast.Slice]:
-    """Yield what a function that `map` applies cuts tokens by, from their beginning on."""
+    """Yield what a function that `map` applies cuts tokens by, from their beginning on: nothing that the call may give it (`fn_kwargs`)."""
     function = mapped_function(call)
+    given = {one.arg for one in walk(function.node.args) if isinstance(one, ast.arg)} if function is not None else set()
     for node in walk(function.node) if function is not None else ():
         cut = node.slice if isinstance(node, ast.Subscript) and TOKENS.search(ast.unparse(node.value)) else None
-        if isinstance(cut, ast.Slice) and cut.lower is None:
+        if isinstance(cut, ast.Slice) and cut.lower is None and not (isinstance(cut.upper, ast.Name) and cut.upper.id in given):
             yield cut
 
 
