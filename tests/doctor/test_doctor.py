@@ -14,11 +14,12 @@ import pytest
 from click.testing import CliRunner
 
 from mpslint.cli import group
+from mpslint.core.system import printed_by
 from mpslint.core.versions import parse_version
 from mpslint.diagnose.catalogue import catalogue
 from mpslint.doctor import Examination, examine
 from mpslint.doctor.accelerate_config import find_accelerate_config
-from mpslint.doctor.machine import Run, ThisMachine, examine_machine, run_command
+from mpslint.doctor.machine import Run, ThisMachine, examine_machine
 from mpslint.doctor.packages import installed_packages, known_packages, versions_of
 from mpslint.doctor.problems import (
     broken_combinations,
@@ -94,7 +95,7 @@ def test_other_systems_say_what_they_are() -> None:
 @pytest.mark.parametrize("command", [["false"], ["no-such-command-anywhere"]])
 def test_a_command_that_fails_says_nothing(command: list[str]) -> None:
     """A failing command is an empty answer."""
-    assert run_command(command) == ""
+    assert printed_by(command) == ""
 
 
 @pytest.mark.parametrize(
