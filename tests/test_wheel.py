@@ -52,10 +52,10 @@ def said(place: Path, files: Path, program: str, *arguments: str) -> tuple[int, 
 
 EACH_FILE = """
 from mpslint.session.session import Options, check_file
-from mpslint.report.machine import full_view
+from mpslint.report.machine import full_view, report_text
 from mpslint.source.files import find_files
 for found in find_files(["."]):
-    print(full_view(check_file(found, Options())).full)
+    print(report_text([full_view(check_file(found, Options()))]))
 """
 """Prints what is found in each file below the current folder, without the runs of the project that all of them together would be."""
 

@@ -13,7 +13,7 @@ from mpslint.report.text import counted
 from mpslint.rewrite.ignores import Ignored
 from mpslint.session.session import Options, add_ignores_to
 from mpslint.source.files import STANDARD_INPUT, FoundFile
-from mpslint.source.writer import write_file
+from mpslint.source.writer import FileChange, write_files
 
 
 def add_ignores(files: Sequence[FoundFile], options: Options, reason: str) -> int:
@@ -27,7 +27,8 @@ def add_ignores(files: Sequence[FoundFile], options: Options, reason: str) -> in
         try:
             ignored = add_ignores_to(found, options, reason)
             if ignored.data != ignored.original:
-                said_lost(found.path, write_file(found.path, ignored.original, ignored.data, tree=found.top).lost)
+                (lost,) = write_files([FileChange(found.path, ignored.original, ignored.data, found.top)])
+                said_lost(found.path, lost)
         except MpslintError as error:
             complain(f"mpslint: {error}")
             code = 3

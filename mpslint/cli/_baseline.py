@@ -8,7 +8,6 @@ from pathlib import Path
 
 from mpslint.cli._output import encoded
 from mpslint.cli._say import complain, say
-from mpslint.report.machine import with_findings_only
 from mpslint.report.records import CheckReport
 from mpslint.report.text import counted, print_problems
 from mpslint.session.baseline import baseline_text, compare, load_baseline
@@ -37,4 +36,4 @@ def without_known(path: Path, report: CheckReport, options: Options) -> CheckRep
         number = len(compared.gone)
         entries = "1 entry of the baseline no longer occurs" if number == 1 else f"{number} entries of the baseline no longer occur"
         complain(f"{entries}: {named}{more}; --write-baseline {path} writes it anew")
-    return replace(report, files=[with_findings_only(file, kept) for file, kept in zip(report.files, compared.new, strict=True)])
+    return replace(report, files=compared.files)

@@ -160,11 +160,11 @@ def _written(done: Sequence[tuple[FoundFile, Fixed]], backup: bool) -> str:
         if fixed.is_changed and found.path != STANDARD_INPUT
     ]
     try:
-        written = write_files(changes, backup)
+        lost = write_files(changes, backup)
     except MpslintError as error:
         return str(error)
-    for change, one in zip(changes, written, strict=True):
-        said_lost(change.path, one.lost)
+    for change, lines in zip(changes, lost, strict=True):
+        said_lost(change.path, lines)
     return ""
 
 

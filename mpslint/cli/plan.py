@@ -63,12 +63,12 @@ def command(output_format: str, estimate: bool, written: bool, **values: Any) ->
 
 def _estimate(values: dict[str, Any], output_format: str, words: tuple[str, ...]) -> int:
     """Print the memory and the time that each file's run is estimated to need; return the exit code."""
+    from mpslint.core.data import to_data
     from mpslint.estimate.chips import macs_of
     from mpslint.report.console import console
     from mpslint.report.forecast import print_forecast
     from mpslint.verify import work
-    from mpslint.verify.files import estimate_file
-    from mpslint.verify.record import to_data
+    from mpslint.verify.files import estimate_file, told
     from mpslint.verify.start import AskedFiles, files
     from mpslint.verify.text import print_estimate
 
@@ -81,8 +81,7 @@ def _estimate(values: dict[str, Any], output_format: str, words: tuple[str, ...]
         try:
             found.append(estimate_file(file, asked, macs=macs))
         except ReadError as error:
-            said = str(error).replace("verify FILE", f"verify {file.path}")
-            problems.append(said if said.startswith(file.path) else f"{file.path}: {said}")
+            problems.append(f"{file.path}: {told(error, file.path)}")
     if not (found or problems):
         problems.append(f"{', '.join(asked.paths)}: no training run that mpslint can read")
     if output_format == "json":

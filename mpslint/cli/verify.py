@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import dataclasses
 import sys
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from mpslint.cli._options import WithWords, file_options, options_of, words_of
 from mpslint.cli._say import EXIT_UNREADABLE, complain
-from mpslint.core.finding import UsageError
+from mpslint.core.finding import ReadError, UsageError
 from mpslint.source.files import STANDARD_INPUT
 
+if TYPE_CHECKING:
+    from mpslint.verify.report import VerifyReport
+    from mpslint.verify.start import AskedFiles
+
+SCRIPT_STEPS = 20
 _NEW_FILE = click.Path(dir_okay=False, path_type=Path)
 
 
@@ -68,15 +74,67 @@ def command(**values: Any) -> None:
         sys.exit(EXIT_UNREADABLE)
     if runs_code and not _may_run(named, allowed=values["yes"]):
         raise UsageError("nothing was run; --plan gives a preview that runs none of the code")
-    from mpslint.report.console import console
-    from mpslint.verify.command import Request, carry_out
     from mpslint.verify.start import AskedFiles
 
     session = options_of({**values, "paths": named})
     asked = AskedFiles(named, dataclasses.replace(session, started=words), values["run"], values["unsafe"])
-    names = ("is_planned", "backend", "steps", "shape", "html", "table", "strict", "no_cache", "timeout", "memory_limit")
-    request = Request(asked, **{name: values[name] for name in (*names, "allow_read", "pass_env")})
-    sys.exit(carry_out(request, console()))
+    sys.exit(_carry_out(asked, values))
+
+
+def _carry_out(asked: AskedFiles, values: dict[str, Any]) -> int:
+    """Have the runs done, print and write the reports; return the exit code: the worst of all reports."""
+    from mpslint.report.console import console
+    from mpslint.source.writer import write_whole
+    from mpslint.verify.last import keep
+    from mpslint.verify.page import as_page
+    from mpslint.verify.report import as_csv, as_json
+    from mpslint.verify.text import print_report
+
+    reports = []
+    for report in _reports(asked, values):
+        if values["shape"] == "text":
+            print_report(report, console())
+        reports.append(report)
+    if values["shape"] != "text":
+        sys.stdout.write((as_json if values["shape"] == "json" else as_csv)(reports))
+    if not reports:
+        raise ReadError(f"{' '.join(asked.paths)}: no training run that mpslint can read")
+    keep(reports)
+    for path, written in ((values["html"], as_page), (values["table"], as_csv)):
+        if path is not None:
+            write_whole(str(path), written(reports).encode())
+    return max((report.exit_code(strict=values["strict"]) for report in reports), key=lambda code: (code == 1, code))
+
+
+def _reports(asked: AskedFiles, values: dict[str, Any]) -> Iterator[VerifyReport]:
+    """Yield a report for each file, as it is ready."""
+    from mpslint.verify.files import told, verify_file
+    from mpslint.verify.job import HORIZON
+    from mpslint.verify.own_code import verify_code
+    from mpslint.verify.process import ChildLimits
+    from mpslint.verify.progress import Live
+    from mpslint.verify.report import VerifyReport
+    from mpslint.verify.script import ScriptOptions
+    from mpslint.verify.start import files
+
+    is_planned, steps = values["is_planned"], values["steps"]
+    options = ScriptOptions(
+        backend=values["backend"],
+        steps=steps or SCRIPT_STEPS,
+        horizon=(steps if is_planned else None) or HORIZON,
+        limits=ChildLimits(values["timeout"], int(values["memory_limit"] * 2**30)),
+        readable=tuple(path.absolute() for path in values["allow_read"]),
+        passed=values["pass_env"],
+        use_cache=not values["no_cache"],
+    )
+    for found in files(asked):
+        start = time.monotonic()
+        with Live(sys.stderr, found.path) as live:
+            try:
+                report = (verify_file if is_planned else verify_code)(found, asked, options, live.progress)
+            except ReadError as error:
+                report = VerifyReport(found.path, options.machine, problem=told(error, found.path))
+        yield dataclasses.replace(report, seconds=time.monotonic() - start)
 
 
 def _refuse(named: Sequence[str], values: dict[str, Any]) -> None:

@@ -189,37 +189,26 @@ def _value(event: Any) -> Value:
 
 def plain_value(text: str) -> Value:
     """Return what a plain scalar is by the rules of YAML 1.1: `no` is false, `1e-5` is text to YAML and a number to every reader."""
-    tag = _tag_of(text)
+    import yaml
+
+    loader = _loader()
+    tag = loader.resolve(yaml.ScalarNode, text, (True, False)).rpartition(":")[2]
     if tag == "str":
         return Known(float(text)) if _EXPONENT.fullmatch(text) else Known(text)
     if tag not in ("bool", "int", "float", "null"):
         return UNKNOWN
-    import yaml
-
-    constructor = yaml.constructor.SafeConstructor()
-    node = yaml.ScalarNode(f"tag:yaml.org,2002:{tag}", text)
     try:
-        return Known(getattr(constructor, f"construct_yaml_{tag}")(node))
+        return Known(getattr(loader, f"construct_yaml_{tag}")(yaml.ScalarNode(tag, text)))
     except (ValueError, OverflowError):
         return UNKNOWN
 
 
-def _tag_of(text: str) -> str:
-    """Return the type that a plain scalar has in YAML 1.1: `str`, `bool`, `int`, ..."""
-    first = text[:1]
-    for tag, pattern in _resolvers().get(first, ()):
-        if pattern.match(text):
-            return tag
-    return "str"
-
-
 @functools.lru_cache(maxsize=1)
-def _resolvers() -> dict[str, list[tuple[str, re.Pattern[str]]]]:
-    """Return PyYAML's patterns of typed scalars by their first character."""
+def _loader() -> Any:
+    """Return what knows the types of YAML 1.1."""
     import yaml
 
-    table = yaml.SafeLoader.yaml_implicit_resolvers
-    return {first: [(tag.rsplit(":", 1)[-1], pattern) for tag, pattern in rows] for first, rows in table.items()}
+    return yaml.SafeLoader("")
 
 
 def nodes_of(mapping: ConfigMapping) -> Iterator[ConfigMapping]:

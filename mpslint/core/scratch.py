@@ -45,20 +45,25 @@ def _own(name: str) -> OwnFolder:
 def _locked(folder: Path) -> Iterator[bool]:
     """Hold the lock of a folder, which ends with this process however that ends; yield whether it could be had."""
     try:
-        import fcntl
-
         handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
-    except (ImportError, OSError):  # Windows
+    except (AttributeError, OSError):  # Windows
         yield False
         return
-    is_free = False
     try:
-        with contextlib.suppress(OSError):
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            is_free = True
-        yield is_free
+        yield is_locked(handle)
     finally:
         os.close(handle)
+
+
+def is_locked(handle: int) -> bool:
+    """Lock an open file or folder, which ends with this process however that ends; return whether that could be done."""
+    try:
+        import fcntl
+
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (ImportError, OSError):  # Windows; a network folder
+        return False
+    return True
 
 
 def remove_leftovers() -> None:

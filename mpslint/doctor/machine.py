@@ -5,16 +5,14 @@ from __future__ import annotations
 import os
 import platform
 import re
-import subprocess
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from mpslint.core.system import SYSCTL, printed_by
 from mpslint.core.versions import Version, parse_version
 
 Run = Callable[[Sequence[str]], str]
 """Runs a command and returns what it printed, or nothing when it failed."""
-
-_SECONDS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +40,7 @@ class ThisMachine:
 
 def examine_machine(run: Run | None = None, system: str | None = None, architecture: str | None = None) -> ThisMachine:
     """Return the machine; the arguments stand in for this one in tests."""
-    run = run or run_command
+    run = run or printed_by
     system = system or platform.system()
     architecture = architecture or platform.machine()
     if system != "Darwin":
@@ -61,22 +59,13 @@ def examine_machine(run: Run | None = None, system: str | None = None, architect
 
 def gpu_cores(run: Run | None = None) -> int | None:
     """Return how many cores the GPU of this Mac has, as its driver says; None where it doesn't."""
-    printed = (run or run_command)(["/usr/sbin/ioreg", "-rd1", "-c", "AGXAccelerator"])
+    printed = (run or printed_by)(["/usr/sbin/ioreg", "-rd1", "-c", "AGXAccelerator"])
     found = re.search(r'"gpu-core-count"\s*=\s*(\d{1,4})', printed)
     return int(found.group(1)) if found is not None else None
 
 
-def run_command(command: Sequence[str]) -> str:
-    """Run a command of the system and return what it printed, or nothing when it failed or took too long."""
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS, check=False)
-    except (OSError, subprocess.TimeoutExpired):
-        return ""
-    return done.stdout.strip() if done.returncode == 0 else ""
-
-
 def _sysctl(run: Run, name: str) -> str:
-    return run(["/usr/sbin/sysctl", "-n", name]).strip()
+    return run([*SYSCTL, name]).strip()
 
 
 def _number(text: str) -> int | None:

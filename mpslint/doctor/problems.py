@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from mpslint.core.finding import Severity
 from mpslint.core.knowledge import platform_data
-from mpslint.core.versions import Version, VersionRange
+from mpslint.core.versions import Version
 from mpslint.doctor.machine import ThisMachine
 from mpslint.doctor.torch_probe import TorchProbe
+from mpslint.target.availability import combinations
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,14 +26,6 @@ class Problem:
     sources: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Combination:
-    """A combination of versions that is known to break something."""
-
-    versions: VersionRange
-    problem: Problem
-
-
 _HIGH, _LOW = "PYTORCH_MPS_HIGH_WATERMARK_RATIO", "PYTORCH_MPS_LOW_WATERMARK_RATIO"
 _FALLBACK = "PYTORCH_ENABLE_MPS_FALLBACK"
 _DEFAULT_HIGH, _DEFAULT_LOW, _HIGHEST = 1.7, 1.4, 2.0
@@ -41,19 +33,9 @@ _DEFAULT_HIGH, _DEFAULT_LOW, _HIGHEST = 1.7, 1.4, 2.0
 
 def broken_combinations(versions: Mapping[str, Version]) -> tuple[Problem, ...]:
     """Return what is known to break with these versions: what concerns every run first, then the worst first."""
-    found = [entry.problem for entry in combinations() if entry.versions.matches(versions)]
+    broken = (one for one in combinations() if one.versions.matches(versions))
+    found = [Problem(one.id, Severity(one.severity), one.effect, one.change, one.only_with, one.sources) for one in broken]
     return tuple(sorted(found, key=lambda problem: (bool(problem.only_with), problem.severity.rank)))
-
-
-@functools.lru_cache(maxsize=1)
-def combinations() -> tuple[Combination, ...]:
-    """Return the known combinations."""
-    return tuple(map(_combination, platform_data("broken_combinations")))
-
-
-def _combination(entry: Mapping[str, Any]) -> Combination:
-    said = (entry["effect"], entry["change"], entry.get("with", ""), tuple(entry["sources"]))
-    return Combination(VersionRange.parse(entry["versions"]), Problem(entry["id"], Severity(entry["severity"]), *said))
 
 
 def machine_problems(machine: ThisMachine, torch: TorchProbe | None) -> tuple[Problem, ...]:

@@ -9,7 +9,6 @@ from html import escape
 from mpslint.core.links import rule_url
 from mpslint.core.record import record
 from mpslint.jupyter.cells import Ran
-from mpslint.report.finding import short_place
 from mpslint.report.text import counted
 from mpslint.session.view import FileView, ShownFinding, said_once
 
@@ -54,7 +53,7 @@ def _summary(file: FileView, said: Sequence[ShownFinding]) -> str:
 def _where(finding: ShownFinding, cells: Sequence[Ran]) -> str:
     """Return `In [5], line 2`, or a place in another file."""
     place = finding.place
-    return short_place(place) if place.path else f"In [{cells[(place.cell or 1) - 1].count}], line {place.line}"
+    return place.shown if place.path else f"In [{cells[(place.cell or 1) - 1].count}], line {place.line}"
 
 
 def _fix_words(finding: ShownFinding) -> str:

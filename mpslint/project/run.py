@@ -45,6 +45,26 @@ def full_path(path: str) -> str:
     return os.path.normpath(os.path.join(absolute(folder_of(path)), os.path.basename(path)))
 
 
+@record(frozen=True, slots=True)
+class Named:
+    """What the text of a Python file names of its project."""
+
+    imports: tuple[Imported, ...]
+    search_paths: tuple[str, ...]
+    """What it puts on `sys.path`."""
+    paths: tuple[str, ...]
+    """The paths of configuration files that it writes."""
+    templates: tuple[PathTemplate, ...]
+    """What it puts the names of configuration files together of."""
+    composed: tuple[tuple[str, str, tuple[str, ...]], ...]
+    """The folder, the name and the overrides of what it has Hydra compose."""
+
+
+def named_in(text: str) -> Named:
+    """Return what a Python text names of its project."""
+    return Named(tuple(imports_of(text)), search_paths_of(text), paths_in(text), templates_in(text), composed_in(text))
+
+
 @record(eq=False)
 class Project:
     """The Python files of a project, each read once. `read` returns the Document of a file, None for one that cannot be read."""
@@ -53,18 +73,13 @@ class Project:
     known: frozenset[str] = frozenset()
     """Outside packages that a folder of the same name does not stand for, unless it lies beside the script."""
     documents: dict[str, Document | None] = field(default_factory=dict)
-    imports: dict[str, tuple[Imported, ...]] = field(default_factory=dict)
+    named: dict[str, Named] = field(default_factory=dict)
+    """What the text of each Python file names of its project."""
     folders: dict[str, tuple[str, ...]] = field(default_factory=dict)
     behind: dict[tuple[str, tuple[str, ...]], tuple[str, ...]] = field(default_factory=dict)
     """The files that a file imports, by the file and the folders that are searched."""
-    paths: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    """The paths of configuration files that each file writes."""
-    templates: dict[str, tuple[PathTemplate, ...]] = field(default_factory=dict)
-    """What each file puts the names of configuration files together of."""
     launched: dict[str, tuple[Launch, ...]] = field(default_factory=dict)
     """The commands of each file that start Python files."""
-    composed: dict[str, tuple[tuple[str, str, tuple[str, ...]], ...]] = field(default_factory=dict)
-    """The folder, the name and the overrides of what each file has Hydra compose."""
     located: dict[tuple[str, int, str, tuple[str, ...]], Located | None] = field(default_factory=dict)
     trees: dict[str, Any] = field(default_factory=dict)
     """The statements of each file, once some run parsed it; they have the same lines in every run."""
@@ -80,17 +95,7 @@ class Project:
 
     def renew(self, path: str) -> None:
         """Forget a file whose text has changed; its lines come behind those of all others from now on."""
-        for known in (
-            self.documents,
-            self.imports,
-            self.folders,
-            self.paths,
-            self.templates,
-            self.launched,
-            self.composed,
-            self.trees,
-            self.first_lines,
-        ):
+        for known in (self.documents, self.named, self.folders, self.launched, self.trees, self.first_lines):
             known.pop(path, None)
         self.behind = {key: files for key, files in self.behind.items() if key[0] != path}
 
@@ -105,16 +110,16 @@ class Project:
         document = self.document(path)
         return document.python if document is not None else ""
 
-    def imports_in(self, path: str) -> tuple[Imported, ...]:
-        """Return what a file imports."""
-        if path not in self.imports:
-            self.imports[path] = tuple(imports_of(self.python(path)))
-        return self.imports[path]
+    def named_in(self, path: str) -> Named:
+        """Return what a file names of its project."""
+        if path not in self.named:
+            self.named[path] = named_in(self.python(path))
+        return self.named[path]
 
     def search_folders(self, path: str) -> tuple[str, ...]:
         """Return the folders in which the absolute imports of a script are looked for."""
         if path not in self.folders:
-            self.folders[path] = search_folders(path, search_paths_of(self.python(path)))
+            self.folders[path] = search_folders(path, self.named_in(path).search_paths)
         return self.folders[path]
 
     def locate(self, module: str, level: int, importer: str, script: str) -> Located | None:
@@ -130,7 +135,7 @@ class Project:
 
     def files_behind(self, path: str, script: str) -> Iterator[str]:
         """Yield the files that a file imports, packages before what is in them."""
-        for one in self.imports_in(path):
+        for one in self.named_in(path).imports:
             parts = one.module.split(".") if one.module else [""]
             for length in range(1, len(parts) + 1):
                 located = self.locate(".".join(parts[:length]), one.level, path, script)
@@ -149,18 +154,16 @@ class Project:
 
     def configs_behind(self, path: str, script: str) -> Iterator[str]:
         """Yield the configuration files that a file names."""
-        if path not in self.paths:
-            text = self.python(path)
-            self.paths[path], self.composed[path], self.templates[path] = paths_in(text), composed_in(text), templates_in(text)
-        chosen = [name for template in self.templates.get(path, ()) for name in named_by(template, path, script)]
-        for written in (*self.paths[path], *chosen):
+        named = self.named_in(path)
+        chosen = [name for template in named.templates for name in named_by(template, path, script)]
+        for written in (*named.paths, *chosen):
             found = find_file(written, path, script)
             if found is not None and self.text(found) is not None:
                 yield found
 
     def composed_behind(self, path: str, words: Sequence[str]) -> Iterator[str]:
         """Yield the configuration files that Hydra composes for a file, which is started with some words."""
-        for below, name, written in self.composed.get(path, ()):
+        for below, name, written in self.named_in(path).composed if path in self.named else ():
             folder = os.path.join(os.path.dirname(path), below)
             for one in composition(folder, name, self.text, overrides_in((*written, *words), folder)):
                 yield one.file

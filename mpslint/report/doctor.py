@@ -17,13 +17,13 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
+from mpslint.core.data import to_data
 from mpslint.core.versions import format_version
 from mpslint.doctor import Examination, Problem, ThisMachine, TorchProbe
 from mpslint.estimate.calibration import Calibration
 from mpslint.report.console import print_rows, print_wrapped
 from mpslint.verify.calibrations import FILE, MeasuredSteps
 from mpslint.verify.platform import operators_left
-from mpslint.verify.record import to_data
 
 _COLOURS = {"error": "bold red", "warning": "yellow", "note": "cyan"}
 _GIB = 1024**3

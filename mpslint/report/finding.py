@@ -129,7 +129,7 @@ def _notes(finding: ShownFinding, telling: Telling) -> Iterator[_Part]:
     """Yield what is told where there is room, the most useful first."""
     started = [f"started by {_entries(finding.entries)}"] if finding.entries else []
     if finding.related:
-        called = [f"{message} ({short_place(place)})" for message, place in finding.related]
+        called = [f"{message} ({place.shown})" for message, place in finding.related]
         both = _Part("  from  ", "; ".join([*called, *started]), "dim")
         if both.lines == 1 or not started:
             yield both
@@ -148,14 +148,9 @@ def place_in(path: str, place: Place) -> str:
     return f"{place.path or path}:{cell}{place.line}:{place.column}"
 
 
-def short_place(place: Place) -> str:
-    """Return a place in words, without its file, unless that is another than the one that is spoken of."""
-    return f"{place.path}, {place.words}" if place.path else place.words
-
-
 def other_places(others: Sequence[ShownFinding]) -> str:
     """Return where else the very same is found, in words: the first places, and how many more there are, each line and other file once."""
-    in_files = grouped((other.place.path, short_place(other.place)) for other in others)
+    in_files = grouped((other.place.path, other.place.shown) for other in others)
     own = list(dict.fromkeys(in_files.pop("", [])))
     lines = own + [found[0] if len(set(found)) == 1 else f"{path} ({len(set(found))} places)" for path, found in in_files.items()]
     count = next((count for count in range(len(lines), 1, -1) if len("; ".join(lines[:count])) <= PLACES_WIDTH), 1)

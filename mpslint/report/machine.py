@@ -2,11 +2,12 @@
 
     {"schema": 1, "mpslint": "0.1.0",
      "files": [{"path", "kind", "target": {name: {"version", "source"}}, "memory_gib", "chip",
+                "plans": [...as `mpslint plan --format json`...],
                 "findings": [{"rule", "name", "severity", "message", "why", "place", "end", "range", "text",
                               "related": [{"message", "place"}],
                               "entries": [{"path", "line"}],
                               "fix": {"safety", "summary", "reason", "edits": [{"place", "end", "range", "text"}]} | null}],
-                "unread": [{"place", "reason"}], "unjudged": [{"place", "reason"}], "plans": [...as `mpslint plan --format json`...]}],
+                "unread": [{"place", "reason"}], "unjudged": [{"place", "reason"}]}],
      "problems": [{"path", "message"}],
      "summary": {"files", "error", "warning", "note", "fixable_safe", "fixable_unsafe"}}
 
@@ -18,7 +19,6 @@ file of the finding, whose line is null. A range is [start, end) in characters o
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -28,7 +28,7 @@ from mpslint import __version__
 from mpslint.core.finding import Safety
 from mpslint.core.inert import json_text
 from mpslint.facts.values import Known, OneOf
-from mpslint.session.view import FileView, ShownFinding, unjudged, versions_of, view
+from mpslint.session.view import FileView, ShownFinding, versions_of, view
 from mpslint.source.document import Document, Place
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def report_text(files: Sequence[FileView]) -> str:
     parts = {
         "schema": str(SCHEMA),
         "mpslint": json_text(__version__),
-        "files": _lines(file.full for file in files if file.full),
+        "files": _lines(json_text(_file(file), None) for file in files if file.details),
         "problems": _lines(json_text({"path": file.path, "message": file.problem}, None) for file in files if file.problem),
         "summary": json_text(summary, None),
     }
@@ -69,31 +69,27 @@ def _lines(items: Iterable[str]) -> str:
 def full_view(result: FileResult) -> FileView:
     """Return what came out of a file, with all that the JSON report says of it."""
     file = view(result)
-    return file if result.checked is None else replace(file, full=json_text(file_as_json(result.checked, file.findings), None))
+    return file if result.checked is None else replace(file, details=_details(result.checked))
 
 
-def with_findings_only(file: FileView, kept: Sequence[int]) -> FileView:
-    """Return a file with only some of its findings, in JSON too."""
-    findings = tuple(file.findings[index] for index in kept)
-    if not file.full or len(kept) == len(file.findings):
-        return replace(file, findings=findings)
-    data = json.loads(file.full)
-    return replace(file, findings=findings, full=json_text({**data, "findings": [data["findings"][index] for index in kept]}, None))
-
-
-def file_as_json(checked: Checked, findings: Iterable[ShownFinding]) -> dict[str, Any]:
-    """Return what was found in one file, and what it was checked for."""
-    document, target = checked.document, checked.target
+def _details(checked: Checked) -> dict[str, Any]:
+    """Return what a file was checked for, and its training plans, as plain data."""
     return {
-        "path": document.path,
-        "kind": document.kind.value,
-        "target": versions_of(target),
-        "memory_gib": target.memory_gib,
-        "chip": target.chip or None,
-        "findings": [_finding(finding) for finding in findings],
-        "unread": [{"place": _place(document.place(part.span.start)), "reason": part.reason} for part in checked.unread],
-        "unjudged": [{"place": _place(place), "reason": reason} for place, reason in unjudged(checked)],
+        "target": versions_of(checked.target),
+        "memory_gib": checked.target.memory_gib,
+        "chip": checked.target.chip or None,
         "plans": [plan_as_json(one.document, plan) for one in checked.evidence for plan in one.plans],
+    }
+
+
+def _file(file: FileView) -> dict[str, Any]:
+    return {
+        "path": file.path,
+        "kind": file.kind,
+        **file.details,
+        "findings": [_finding(finding) for finding in file.findings],
+        "unread": [{"place": _place(place), "reason": reason} for place, reason in file.unread],
+        "unjudged": [{"place": _place(place), "reason": reason} for place, reason in file.unjudged],
     }
 
 

@@ -81,8 +81,7 @@ class Surroundings:
 
 def _imported(document: Document) -> object:
     """Return what of a text decides which files its run reads."""
-    from mpslint.project.imports import has_main_guard, imports_of, search_paths_of
-    from mpslint.project.loaded import composed_in, paths_in
+    from mpslint.project.imports import has_main_guard
+    from mpslint.project.run import named_in
 
-    text = document.python
-    return tuple(imports_of(text)), search_paths_of(text), paths_in(text), composed_in(text), has_main_guard(text)
+    return named_in(document.python), has_main_guard(document.python)

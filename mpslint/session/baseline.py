@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from mpslint.core.finding import ReadError, Severity, UsageError
@@ -38,8 +39,8 @@ class BaselineEntry:
 class Compared:
     """What a baseline holds of the findings of some files."""
 
-    new: tuple[tuple[int, ...], ...]
-    """For each file: which of its findings are not in the baseline."""
+    files: tuple[FileView, ...]
+    """The files with those of their findings that are not in the baseline."""
     known: int
     """How many findings are in the baseline."""
     gone: tuple[BaselineEntry, ...]
@@ -82,15 +83,15 @@ def compare(path: Path, entries: Sequence[BaselineEntry], files: Sequence[FileVi
     """Return which findings of files the baseline at `path` does not hold, and what of it no longer occurs."""
     held = {entry.fingerprint for entry in entries}
     met: set[str] = set()
-    new: list[tuple[int, ...]] = []
+    left: list[FileView] = []
     for file in files:
-        found = [entry.fingerprint for entry, _ in _entries(path, file)]
-        met.update(found)
-        new.append(tuple(index for index, fingerprint in enumerate(found) if fingerprint not in held))
+        found = [(entry.fingerprint, finding) for entry, finding in _entries(path, file)]
+        met.update(fingerprint for fingerprint, _ in found)
+        left.append(replace(file, findings=tuple(finding for fingerprint, finding in found if fingerprint not in held)))
     checked = {_relative(path, file.path): file for file in files}
     gone = tuple(entry for entry in entries if entry.fingerprint not in met and _is_gone(path, entry, checked, options))
-    known = sum(len(file.findings) - len(kept) for file, kept in zip(files, new, strict=True))
-    return Compared(tuple(new), known, gone)
+    known = sum(len(file.findings) for file in files) - sum(len(file.findings) for file in left)
+    return Compared(tuple(left), known, gone)
 
 
 def _is_gone(path: Path, entry: BaselineEntry, checked: dict[str, FileView], options: Options) -> bool:

@@ -17,12 +17,13 @@ from pathlib import Path
 from typing import Any
 
 from mpslint import __version__
-from mpslint.core.finding import ReadError
+from mpslint.core.data import from_data, to_data
+from mpslint.core.finding import ReadError, UsageError
 from mpslint.core.folders import absolute, folder_of
 from mpslint.core.outside import parse_json, read_file
 from mpslint.core.own_folder import OwnFolder, user_caches
 from mpslint.core.record import record
-from mpslint.session.view import FileView, from_data, to_data
+from mpslint.session.view import FileView
 from mpslint.source.files import STANDARD_INPUT, FoundFile
 from mpslint.source.reader import OF_RUNS
 
@@ -100,8 +101,8 @@ class FindingsCache:
             data = entry["view"]
             if "problem" in entry:
                 return FileView(found.path, problem=found.path + entry["problem"]) if found.is_named is entry["is_named"] else None
-            return FileView(found.path, data) if isinstance(data, str) else from_data({**data, "path": found.path})
-        except (OSError, ReadError, LookupError, TypeError, ValueError, AttributeError):
+            return FileView(found.path, data) if isinstance(data, str) else from_data(FileView, {**data, "path": found.path})
+        except (OSError, ReadError, UsageError, LookupError, TypeError, ValueError, AttributeError):
             return None  # gone, or an entry that is none: the file is checked anew
 
     def rests_on(self, found: FoundFile, others: Iterable[str]) -> bool:
@@ -141,7 +142,7 @@ class FindingsCache:
             return
         if stamp != self.stamps.get(path):
             return
-        is_empty = not (view.findings or view.unread or view.unjudged or view.silenced or view.full or view.hidden or view.target)
+        is_empty = not (view.findings or view.unread or view.unjudged or view.silenced or view.details or view.hidden or view.target)
         self.fresh[_name(path, self.key_of(found))] = {
             "stamp": stamp,
             "content": content,

@@ -13,6 +13,7 @@ from mpslint.core.folders import absolute, names_in, remembered
 from mpslint.core.knowledge import own_files, parse_toml
 from mpslint.core.outside import is_file, leads_out, read_text, tree_around
 from mpslint.core.record import record
+from mpslint.settings.roles import closest
 
 SHARED_FILE = "pyproject.toml"
 FILES = ("mpslint.toml", ".mpslint.toml", SHARED_FILE)
@@ -144,28 +145,25 @@ def read_configuration(path: Path, data: Mapping[str, Any]) -> Configuration:
     """Return the configuration that a table holds. Raises UsageError with the closest name for a key that does not exist."""
     for key, value in data.items():
         if key not in KEYS:
-            raise UsageError(f"{path}: unknown key {key!r}{_nearest_name(key, KEYS)}")
+            known = f"; known keys: {', '.join(KEYS)}"
+            raise UsageError(f"{path}: unknown key {key!r}{closest(key, KEYS) or known}")
         if not isinstance(value, KEYS[key]):
             raise UsageError(f"{path}: {key} must be {_IN_TOML[KEYS[key]]}")
-    ignores = data.get("per-file-ignores", {}).items()
-    per_file = {glob: _words(path, f'per-file-ignores."{glob}"', rules) for glob, rules in ignores}
-    severity = data.get("severity", "note")
-    if severity not in [s.value for s in Severity]:
-        raise UsageError(f"{path}: severity must be error, warning or note, not {severity!r}")
-    return Configuration(
-        path,
-        _words(path, "select", data.get("select", [])),
-        _words(path, "ignore", data.get("ignore", [])),
-        _words(path, "exclude", data.get("exclude", [])),
-        per_file,
-        Severity(severity),
-        bool(data.get("unsafe", False)),
-        bool(data.get("this-mac-only", False)),
-        {str(key): str(value) for key, value in data.get("target", {}).items()},
-        _folders(path, "rules", data),
-        _folders(path, "stubs", data),
-        frozenset(data),
-    )
+    said = {key.replace("-", "_"): _said(path, key, value) for key, value in data.items()}
+    return Configuration(path, **said, written=frozenset(data))
+
+
+def _said(path: Path, key: str, value: Any) -> Any:
+    """Return what a key of the right type says. Raises UsageError for a value that it can't have."""
+    if key == "per-file-ignores":
+        return {glob: _words(path, f'{key}."{glob}"', rules) for glob, rules in value.items()}
+    if key == "target":
+        return {str(name): str(version) for name, version in value.items()}
+    if key == "severity" and value not in [s.value for s in Severity]:
+        raise UsageError(f"{path}: severity must be error, warning or note, not {value!r}")
+    if key in OWN:
+        return tuple(path.parent / folder for folder in _words(path, key, value))
+    return Severity(value) if key == "severity" else _words(path, key, value) if KEYS[key] is list else value
 
 
 def overridden(configuration: Configuration, settings: tuple[str, ...]) -> Configuration:
@@ -218,14 +216,3 @@ def _words(path: Path, key: str, value: Any) -> tuple[str, ...]:
     if not isinstance(value, list) or not all(isinstance(word, str) for word in value):
         raise UsageError(f"{path}: {key} must be a list of strings")
     return tuple(value)
-
-
-def _folders(path: Path, key: str, data: Mapping[str, Any]) -> tuple[Path, ...]:
-    return tuple(path.parent / folder for folder in _words(path, key, data.get(key, [])))
-
-
-def _nearest_name(key: str, known: Mapping[str, Any]) -> str:
-    import difflib
-
-    near = difflib.get_close_matches(key, list(known), 1)
-    return f"; did you mean {near[0]!r}?" if near else f"; known keys: {', '.join(known)}"

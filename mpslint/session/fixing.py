@@ -7,20 +7,17 @@ from dataclasses import field
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
-from mpslint.core.finding import Finding, MpslintError, UsageError
+from mpslint.core.finding import MpslintError, UsageError
 from mpslint.core.record import record
 from mpslint.project.run import full_path
 from mpslint.session.runs import Runs
-from mpslint.session.session import FileResult, Options, configuration_for, fix_file, prepared_fix, unless_unread
+from mpslint.session.session import FileResult, Options, ToFix, configuration_for, fix_file, to_fix, unless_unread
 from mpslint.session.units import FilesTogether
 from mpslint.source.document import Document
-from mpslint.source.files import FoundFile
 
 if TYPE_CHECKING:
     from mpslint.engine import Checked
     from mpslint.rewrite.apply import Fixed
-    from mpslint.rule.rule import Rule
-    from mpslint.target.target import Target
 
 Result = TypeVar("Result")
 Outcome = tuple[int, "Fixed | MpslintError"]
@@ -32,11 +29,7 @@ class _Member:
     """A file of a unit that is to be fixed."""
 
     index: int
-    found: FoundFile
-    document: Document
-    target: Target
-    rules: tuple[Rule, ...]
-    is_asked: Callable[[Finding], bool]
+    file: ToFix
     known: dict[Document, Checked] = field(default_factory=dict)
     """What its latest text gives by itself."""
 
@@ -46,7 +39,7 @@ class _Member:
 
         if document not in self.known:
             self.known.clear()
-            self.known[document] = check(document, self.target, self.rules, is_reached=True, looks_ahead=False)
+            self.known[document] = check(document, self.file.target, self.file.rules, is_reached=True, looks_ahead=False)
         return self.known[document]
 
 
@@ -59,22 +52,18 @@ def fix_unit(unit: FilesTogether, options: Options, unsafe: bool) -> Iterator[Ou
         return
     members: dict[str, _Member] = {}
     for index, found in unit.files:
-        prepared = _outcome(partial(_prepared, index, found, options))
-        if isinstance(prepared, MpslintError):
-            yield index, prepared
+        file = _outcome(partial(to_fix, found, options))
+        if isinstance(file, MpslintError):
+            yield index, file
         else:
-            members[found.path] = prepared
+            members[found.path] = _Member(index, file)
     may = unsafe or all(configuration_for(path, options).unsafe for path in members)
     runs = Runs(unit, options, is_fixing=True)
     together = _outcome(partial(_fixed, members, runs, may))
     for path, member in members.items():
         one = together if isinstance(together, dict) else _outcome(partial(_fixed, {path: member}, runs, may))
-        yield member.index, one if isinstance(one, MpslintError) else _outcome(partial(unless_unread, member.found, one[path], options))
-
-
-def _prepared(index: int, found: FoundFile, options: Options) -> _Member:
-    """Return a file that is to be fixed. Raises ReadError."""
-    return _Member(index, found, *prepared_fix(found, options))
+        found = member.file.found
+        yield member.index, one if isinstance(one, MpslintError) else _outcome(partial(unless_unread, found, one[path], options))
 
 
 def _outcome(work: Callable[[], Result]) -> Result | MpslintError:
@@ -96,8 +85,8 @@ def _fixed(members: Mapping[str, _Member], runs: Runs, unsafe: bool) -> dict[str
         found = {}
         for path, member in members.items():
             alone = member.alone(texts[path])
-            found[path] = runs.result(member.found, FileResult(path, alone)).checked or alone
+            found[path] = runs.result(member.file.found, FileResult(path, alone)).checked or alone
         return {**runs.beyond, **found}
 
-    documents = {path: member.document for path, member in members.items()}
-    return fix_together(documents, judged, lambda path, finding: members[path].is_asked(finding), unsafe)
+    documents = {path: member.file.document for path, member in members.items()}
+    return fix_together(documents, judged, lambda path, finding: members[path].file.is_asked(finding), unsafe)

@@ -17,11 +17,11 @@ from mpslint.facts.values import Known
 from mpslint.program.unreached import read
 from mpslint.project.documented import MOST_DOCUMENTED, commands_in
 from mpslint.project.importers import launchers_of, sources_around
-from mpslint.project.imports import has_main_guard, imports_of, search_paths_of
+from mpslint.project.imports import has_main_guard
 from mpslint.project.launch import MORE_WORDS, Entry, command_line, is_launcher, launches_in, may_launch
-from mpslint.project.loaded import ENDINGS, composed_in, named_by, paths_in, templates_in
-from mpslint.project.resolve import folders_above, is_out_of, project_folder, search_folders
-from mpslint.project.run import Project, full_path
+from mpslint.project.loaded import ENDINGS, named_by
+from mpslint.project.resolve import folders_above, is_out_of, project_folder
+from mpslint.project.run import Project, full_path, named_in
 from mpslint.project.supposed import MOST_CONFIGS, config_flag, configs_for, named_options
 from mpslint.session.session import Options, configuration_around, configuration_for, names_framework_in, read_bytes
 from mpslint.source.document import Kind
@@ -144,17 +144,13 @@ class Graph:
                 self.project.launched[path] = launches_in(read(path, data), path)
         if kind not in (Kind.PYTHON, Kind.NOTEBOOK):
             return
-        self.project.imports[path] = tuple(imports_of(text))
-        self.project.folders[path] = search_folders(path, search_paths_of(text))
-        self.project.paths[path] = paths_in(text)
-        self.project.composed[path] = composed_in(text)
-        self.project.templates[path] = templates_in(text)
+        self.project.named[path] = named_in(text)
         if kind is Kind.PYTHON:
             if has_main_guard(text):
                 self.guarded.add(path)
             if (flag := config_flag(text)) is not None:
                 self.takes_config[path] = flag
-            if self.project.templates[path]:
+            if self.project.named[path].templates:
                 self.names_config[path] = named_options(text)
 
     def close(self) -> None:
@@ -231,7 +227,7 @@ class Graph:
 
     def _named_configs(self, path: str) -> Iterator[tuple[str, str]]:
         """Yield the option that names a script's configuration file, with each of the first names that there are."""
-        for template in self.project.templates.get(path, ()):
+        for template in self.project.named_in(path).templates:
             option = template.chosen.rpartition(".")[2]
             if option in self.names_config[path]:
                 names = [os.path.basename(file) for file in named_by(template, path, path)[:MOST_CONFIGS]]
@@ -273,8 +269,8 @@ class Graph:
         return path in self.guarded or path not in self.imported
 
     def _may_import(self, path: str) -> bool:
-        found = self.project
-        return bool(found.imports.get(path) or found.paths.get(path) or found.templates.get(path) or found.composed.get(path))
+        found = self.project.named.get(path)
+        return found is not None and bool(found.imports or found.paths or found.templates or found.composed)
 
     def _join(self, one: str, other: str) -> None:
         self.groups[self._root(other)] = self._root(one)

@@ -6,7 +6,7 @@ import contextlib
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -101,19 +101,7 @@ def without_repeats(file: FileView, said: set[tuple[str, str]]) -> FileView:
     said.update((finding.rule, finding.message) for finding in of_run)
     if not repeated:
         return file
-    findings = tuple(one for one in file.findings if one not in repeated)
-    return replace(file, findings=findings, full=_without(file.full, {(one.rule, one.message) for one in repeated}))
-
-
-def _without(full: str, repeated: Set[tuple[str, str]]) -> str:
-    """Return a file in JSON without some of its findings."""
-    if not full:
-        return full
-    import json
-
-    data = json.loads(full)
-    data["findings"] = [one for one in data["findings"] if (one["rule"], one["message"]) not in repeated]
-    return json.dumps(data, ensure_ascii=False)
+    return replace(file, findings=tuple(one for one in file.findings if one not in repeated))
 
 
 def each_taken(files: Sequence[FoundFile], options: Options, take: Callable[[FileResult], Taken]) -> list[Taken]:

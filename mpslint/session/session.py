@@ -255,8 +255,8 @@ def fix_file(found: FoundFile, options: Options, unsafe: bool, within: Callable[
     """
     from mpslint.rewrite.apply import fix
 
-    document, target, rules, is_asked = prepared_fix(found, options)
-    return unless_unread(found, fix(document, target, rules, unsafe, is_asked, within), options)
+    one = to_fix(found, options)
+    return unless_unread(found, fix(one.document, one.target, one.rules, unsafe, one.is_asked, within), options)
 
 
 def unless_unread(found: FoundFile, fixed: Fixed, options: Options) -> Fixed:
@@ -289,20 +289,34 @@ def add_ignores_to(found: FoundFile, options: Options, reason: str, wanted: Call
     """Write comments that silence those of a file's findings that are wanted, in memory. Raises ReadError, FixError and UsageError."""
     from mpslint.rewrite.ignores import add_ignores
 
-    document, target, rules, is_asked = prepared_fix(found, options)
-    return add_ignores(document, target, rules, reason, lambda finding: is_asked(finding) and wanted(finding))
+    one = to_fix(found, options)
+    return add_ignores(one.document, one.target, one.rules, reason, lambda finding: one.is_asked(finding) and wanted(finding))
 
 
-def prepared_fix(found: FoundFile, options: Options) -> tuple[Document, Target, tuple[Rule, ...], Callable[[Finding], bool]]:
-    """Return a file's Document, its Target, its rules, and whether a finding is severe enough to be asked for. Raises ReadError."""
+@record(frozen=True, slots=True, eq=False)
+class ToFix:
+    """A file that is to be fixed: by which rules, for which Target."""
+
+    found: FoundFile
+    document: Document
+    target: Target
+    rules: tuple[Rule, ...]
+    least: Severity
+
+    def is_asked(self, finding: Finding) -> bool:
+        """Return whether a finding is severe enough to be asked for."""
+        return finding.severity.rank <= self.least.rank
+
+
+def to_fix(found: FoundFile, options: Options) -> ToFix:
+    """Return what fixing a file takes. Raises ReadError."""
     from mpslint.session.targeting import target_for
 
     document = open_document(found, read_bytes(found, options), options)
     configuration = configuration_for(document.path, options)
     target = replace(target_for(document, configuration, options.target, options.observed), largest_batch=options.largest_batch)
-    threshold = options.severity or configuration.severity
     rules = rules_for(document.path, configuration, options)
-    return document, target, rules, lambda finding: finding.severity.rank <= threshold.rank
+    return ToFix(found, document, target, rules, options.severity or configuration.severity)
 
 
 def rules_of(files: Iterable[FoundFile], options: Options) -> tuple[Rule, ...]:

@@ -6,15 +6,12 @@ import re
 from collections.abc import Iterator
 
 from mpslint.core.knowledge import platform_data
+from mpslint.project.imports import imports_of
 from mpslint.project.resolve import locate, search_folders
 from mpslint.source.document import Document, Kind
 from mpslint.source.files import STANDARD_INPUT
 from mpslint.target.packages import canonical
 
-_PART = r"\w[\w.]*(?:[ \t]+as[ \t]+\w+)?"
-_IMPORT = re.compile(
-    rf"(?:^|[;:])[ \t]*(?:import[ \t]+({_PART}(?:[ \t]*,[ \t]*{_PART})*)|from[ \t]+(\w[\w.]*)[ \t]+import\b)", re.MULTILINE
-)
 _BY_NAME = re.compile(r"import(?:_module|orskip|__)\([ \t]*[\"'](\w+)")
 _COMMENT = re.compile(r"(?:^|\s)#.*", re.MULTILINE)
 _WORD = re.compile(r"(?<![\w./-])(\w[\w-]*\w)(?![\w/-]|\s*:|=(?!=))")
@@ -46,7 +43,4 @@ def _used_in(document: Document) -> Iterator[str]:
 
 def _imported_in(code: str) -> set[str]:
     """Return the first part of the name of each module that code imports."""
-    found = set(_BY_NAME.findall(code))
-    for several, one in _IMPORT.findall(code):
-        found.update(part.strip().partition(" ")[0].partition(".")[0] for part in (several or one).split(","))
-    return found
+    return {*_BY_NAME.findall(code), *(one.module.partition(".")[0] for one in imports_of(code) if not one.level)}

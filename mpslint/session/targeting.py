@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from mpslint.core.folders import absolute, folder_of, remembered
+from mpslint.core.system import SYSCTL, printed_by
 from mpslint.core.versions import format_version
 from mpslint.session.configuration import TARGET_KEYS, Configuration
 from mpslint.session.starters import installed_in, pins_of_starters
@@ -99,10 +100,5 @@ def _with_this_mac(target: Target) -> Target:
 @functools.lru_cache(maxsize=8)
 def _sysctl(name: str) -> str:
     """Return what macOS says of the machine, as `with_mac` reads it; '' when it does not say."""
-    import subprocess
-
-    try:
-        text = subprocess.run(["/usr/sbin/sysctl", "-n", name], capture_output=True, text=True, timeout=2, check=True).stdout.strip()
-    except (OSError, subprocess.SubprocessError):
-        return ""
+    text = printed_by([*SYSCTL, name], 2)
     return f"{int(text) >> 30}GB" if text.isdigit() else text if text.startswith("Apple M") else ""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Iterable, Iterator
-from dataclasses import asdict, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
 from mpslint.core.grouped import grouped
@@ -118,8 +118,8 @@ class FileView:
     """What of it was not judged, as it is no Python or runs on another machine."""
     silenced: int = 0
     problem: str = ""
-    full: str = ""
-    """The file in JSON with its training plans, as `mpslint.report.machine` writes it, where that was asked for."""
+    details: Mapping[str, Any] = field(default_factory=dict)
+    """What the JSON report says of it besides: its Target and its training plans, where that was asked for."""
     hidden: tuple[str, ...] = ()
     """The severity of each finding that is not severe enough to be reported."""
     is_invalid: bool = False
@@ -288,31 +288,6 @@ def windowed(line: str, mark: tuple[int, int], width: int) -> tuple[str, tuple[i
     shown = line[start : start + width]
     shown = shown if start + width >= len(line) else shown[:-3] + "..."
     return ("..." + shown[3:] if start else shown), (column - start, min(length, len(shown) - (column - start)))
-
-
-def to_data(file: FileView) -> dict[str, Any]:
-    """Return a FileView as plain data, for JSON."""
-    return asdict(file)
-
-
-def from_data(data: dict[str, Any]) -> FileView:
-    """Return the FileView that `to_data` made this of. Raises KeyError or TypeError for anything else."""
-    findings = []
-    for row in data["findings"]:
-        edits = ({**edit, "place": Place(**edit["place"]), "end_place": Place(**edit["end_place"])} for edit in row["edits"])
-        changed = {
-            "place": Place(**row["place"]),
-            "end": Place(**row["end"]),
-            "range": tuple(row["range"]),
-            "mark": tuple(row["mark"]),
-            "related": tuple((message, Place(**place)) for message, place in row["related"]),
-            "edits": tuple(ShownEdit(**{**edit, "range": tuple(edit["range"])}) for edit in edits),
-            "entries": tuple((path, line) for path, line in row["entries"]),
-        }
-        findings.append(ShownFinding(**{**row, **changed}))
-    said = {key: tuple((Place(**place), reason) for place, reason in data[key]) for key in ("unread", "unjudged")}
-    target = tuple((name, words, source) for name, words, source in data["target"])
-    return FileView(**{**data, **said, "findings": tuple(findings), "hidden": tuple(data["hidden"]), "target": target})
 
 
 FAILING = {"error": ("error",), "warning": ("error", "warning"), "note": ("error", "warning", "note"), "never": ()}

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from mpslint.core.checkpoints import configuration_of, parameters_of
 from mpslint.core.knowledge import platform_data
+from mpslint.facts.facts import Window
 from mpslint.facts.values import UNKNOWN, Call, Class, Instance, Known, Value, alternatives_of
 from mpslint.settings.families import ModelFamily, load_families
 from mpslint.settings.plan import TrainingPlan
@@ -26,14 +27,15 @@ ELSEWHERE = ("config", "shell")
 HALF = ("float16", "bfloat16")
 
 
-def _derived(plan: TrainingPlan) -> Iterator[Setting]:
+def _derived(plan: TrainingPlan, windows: Sequence[Window]) -> Iterator[Setting]:
     family = family_of(plan)
-    for found in (_head(plan), _limit(plan, family), _dropout(plan, family), _bound(plan, family), _reached(plan, family)):
+    bound = _bound(plan, family, windows)
+    for found in (_head(plan), _limit(plan, family), _dropout(plan, family), bound, _reached(plan, bound)):
         if found is not None:
             yield found
     yield from _sizes(plan)
     yield from _padding_limits(plan, family)
-    shapes = list(_shapes(plan, family))
+    shapes = list(_shapes(plan, bound))
     yield from shapes
     if any(setting.constant == VARYING for setting in shapes if setting.is_known):
         yield from _embedding(plan)
@@ -150,7 +152,7 @@ def _dropout_names(setting: Setting) -> list[str]:
     return [name for name, _ in setting.pattern.table.spellings_of("model.dropout")]
 
 
-def _bound(plan: TrainingPlan, family: ModelFamily | None) -> Setting | None:
+def _bound(plan: TrainingPlan, family: ModelFamily | None, windows: Sequence[Window]) -> Setting | None:
     """Return the longest sequence that a batch can hold: the length that the text is cut or padded to, else the model's own."""
     sources = plan.settings.get("length.source", ())
     is_said = any(one.is_written and one.role in roles_that("cuts") for one in sources)  # None included, which takes the default away
@@ -179,9 +181,8 @@ def _cuts(plan: TrainingPlan, setting: Setting) -> bool:
     return setting.role in roles_that("cuts") or _is_cut(plan, setting.call)
 
 
-def _reached(plan: TrainingPlan, family: ModelFamily | None) -> Setting | None:
+def _reached(plan: TrainingPlan, bound: Setting | None) -> Setting | None:
     """Return the length that batches come up to: the one that is written, or the model's own where every sample is padded to it."""
-    bound = _bound(plan, family)
     if bound is None or (bound.entry is not None and bound.entry.setting == "length.truncation" and not _is_padded(plan)):
         return None
     return dataclasses.replace(bound, name="length.reached")
@@ -212,12 +213,11 @@ def _is_cut(plan: TrainingPlan, call: Call | None) -> bool:
     return any(setting.is_known and setting.constant != "none" for setting in mine)
 
 
-def _shapes(plan: TrainingPlan, family: ModelFamily | None) -> Iterator[Setting]:
+def _shapes(plan: TrainingPlan, bound: Setting | None) -> Iterator[Setting]:
     """Yield whether the lengths of a Trainer's batches vary, at each place that decides it."""
     if plan.constant("padding.packing") not in (None, NOT_PACKED) or plan.constant("padding.free"):
         return
     padded = _is_padded(plan)
-    bound = _bound(plan, family)
     if (stacking := stacking_call(plan)) is not None:
         yield inferred("padding.shapes", FIXED, stacking, stacking.name)
         return
@@ -252,9 +252,9 @@ def _shape_of(setting: Setting, multiple: Any, bound: Setting | None) -> str:
     return BOUNDED if is_bounded else VARYING
 
 
-def with_derived(plan: TrainingPlan) -> TrainingPlan:
-    """Return a run with what follows from its settings."""
+def with_derived(plan: TrainingPlan, windows: Sequence[Window] = ()) -> TrainingPlan:
+    """Return a run with what follows from its settings; `windows` are the slices of its program."""
     merged = dict(plan.settings)
-    for setting in _derived(plan):
+    for setting in _derived(plan, windows):
         merged[setting.name] = (*merged.get(setting.name, ()), setting)
     return dataclasses.replace(plan, settings=merged)

@@ -22,7 +22,6 @@ from mpslint.program.modules import Modules
 from mpslint.program.parse import Parsed, parse_program
 from mpslint.program.walk import walk
 from mpslint.project.run import Run
-from mpslint.settings.dialect import Dialects
 from mpslint.settings.dialects import load_dialects
 from mpslint.settings.gather import gather
 from mpslint.settings.plan import FilePlans, TrainingPlan
@@ -251,7 +250,7 @@ def gather_run(run: Run, target: Target, instead: Mapping[int, object] = Mapping
 
     `instead` are values that count for those of constants, by the id of their node. Tensors are followed where that is asked for.
     """
-    document, dialects, entry = run.document, load_dialects(), run.parts[run.script].document
+    document, entry = run.document, run.parts[run.script].document
     trees = run.project.trees
     walked: dict[str, None] = {}
 
@@ -264,14 +263,14 @@ def gather_run(run: Run, target: Target, instead: Mapping[int, object] = Mapping
         return body
 
     parsed_body = body_of(run.script)
-    known = dialects.roots, dialects.how_known
+    known = load_dialects().roots, load_dialects().how_known
     facts = evaluate_program(document, parsed_body, target.versions, *known, Modules(run, body_of), instead=instead, stubs=target.stubs)
     _add_shell_facts(entry, facts)
     given = run.command.variables if run.command is not None else {}
     facts.environment += [_given_variable(name[1:], flag) for name, flag in given.items() if name.startswith("$")]
     files = tuple(trees[path] for path in sorted(walked, key=lambda path: run.parts[path].first_line))
     body = [statement for one in files for statement in one.body]
-    plans = gather(facts, target.versions, functools.partial(span_of, document), dialects)
+    plans = gather(facts, target.versions, functools.partial(span_of, document))
     started_at = run.command.span if run.command is not None else None
     return Evidence(document, document.python, Parsed(body, trees[run.script].unread, files), facts, target, plans, started_at, run.is_cut)
 
@@ -291,14 +290,13 @@ def gather_evidence(
     Devices and dtypes of tensors are followed, and events noted, where that is asked for.
     """
     parsed = parsed or (parse_program(document, text) if text else Parsed([]))
-    dialects = load_dialects()
-    known = dialects.roots, dialects.how_known
+    known = load_dialects().roots, load_dialects().how_known
     facts = evaluate_program(document, parsed.body, target.versions, *known, has_premises=has_premises, instead=instead, stubs=target.stubs)
     if text is document.python:
         _add_shell_facts(document, facts)
         if document.kind in (Kind.YAML, Kind.JSON):
-            parsed = Parsed([], _add_config_facts(document, facts, dialects))
-    plans = gather(facts, target.versions, functools.partial(span_of, document), dialects)
+            parsed = Parsed([], _add_config_facts(document, facts))
+    plans = gather(facts, target.versions, functools.partial(span_of, document))
     return Evidence(document, text, parsed, facts, target, plans)
 
 
@@ -325,7 +323,7 @@ def _add_shell_facts(document: Document, facts: Facts) -> None:
     facts.commands += found.commands
 
 
-def _add_config_facts(document: Document, facts: Facts, dialects: Dialects) -> tuple[Unread, ...]:
+def _add_config_facts(document: Document, facts: Facts) -> tuple[Unread, ...]:
     """Add what a configuration file says; return why it could not be read, where it looks like one that matters."""
     from mpslint.config.services import service_variables
     from mpslint.config.yaml_source import read_yaml_source
@@ -334,9 +332,9 @@ def _add_config_facts(document: Document, facts: Facts, dialects: Dialects) -> t
     config = read_yaml_source(document.text)
     if config.problem:
         place = Span(config.problem_at, config.problem_at)
-        return (Unread(place, config.problem),) if may_be_config(document.text, dialects) else ()
+        return (Unread(place, config.problem),) if may_be_config(document.text) else ()
     facts.configs += config.mappings
     for mapping in config.mappings:
-        parts = parts_of(mapping, dialects)
+        parts = parts_of(mapping)
         facts.environment += environment_of(parts[0]) if parts else service_variables(document.text, mapping)
     return ()

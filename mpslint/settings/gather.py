@@ -18,8 +18,6 @@ from mpslint.facts.values import Call, Instance, Items, Known, Value, alternativ
 from mpslint.program.walk import called_name
 from mpslint.settings.batches import given_loaders, of_loader, of_program
 from mpslint.settings.derived import with_derived
-from mpslint.settings.dialect import Dialects
-from mpslint.settings.dialects import load_dialects
 from mpslint.settings.plan import FilePlans, Matched, TrainingPlan, without_training
 from mpslint.settings.roles import load_roles, roles_that
 from mpslint.settings.setting import Setting, inferred
@@ -36,12 +34,9 @@ MOST_LOOPS = 100
 """Training loops of a file that are looked at: each shares all loaders and models, so that both together cost their product."""
 
 
-def gather(
-    facts: Facts, versions: Mapping[str, Version], span_of: Callable[[ast.AST], Span], dialects: Dialects | None = None
-) -> FilePlans:
+def gather(facts: Facts, versions: Mapping[str, Version], span_of: Callable[[ast.AST], Span]) -> FilePlans:
     """Return the training runs of a file, and every call that some dialect reads."""
-    dialects = dialects or load_dialects()
-    translator = Translator(dialects, versions, span_of)
+    translator = Translator(versions, span_of)
     matched = without_unread(tuple(_match_all(facts.calls, translator)), facts)
     loose = [setting for write in facts.attributes for setting in translator.of_attribute(write)]
     loose += [setting for write in facts.environment if (setting := translator.of_environment(write)) is not None]
@@ -90,7 +85,7 @@ class _Gatherer:
         from mpslint.settings.translate_shell import command_settings, parts_of_command
 
         for command in self.facts.commands:
-            parts = tuple(parts_of_command(command, self.translator.dialects))
+            parts = tuple(parts_of_command(command))
             if parts:
                 said = [setting for part in parts for setting in command_settings(part)]
                 settings = _by_name((*self.loose, *said))
@@ -103,8 +98,8 @@ class _Gatherer:
         from mpslint.settings.translate_config import config_settings, parts_of
 
         for mapping in self.facts.configs:
-            for parts in _runs_of(parts_of(mapping, self.translator.dialects)):
-                said = [setting for part in parts for setting in config_settings(part, self.translator.versions, self.translator.dialects)]
+            for parts in _runs_of(parts_of(mapping)):
+                said = [setting for part in parts for setting in config_settings(part, self.translator.versions)]
                 settings = _by_name((*self.loose, *said))
                 yield with_derived(TrainingPlan("config", parts[0].pattern.title, parts[0].place, settings, configs=tuple(parts)))
 

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from mpslint.config.yaml_edit import scalar_text
 from mpslint.core.finding import Edit, Span
 from mpslint.core.grouped import grouped
-from mpslint.core.versions import Version
 from mpslint.facts.values import Call, Known, is_weak
 from mpslint.program.call_text import with_argument, without_argument
-from mpslint.settings.arguments import exists
-from mpslint.settings.dialect import CallPattern, Spelling
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.plan import TrainingPlan
 from mpslint.settings.setting import Setting
@@ -29,6 +26,7 @@ from mpslint.settings.spelling import (
     silent_value,
     spelled,
     spelling_of,
+    ways_to_say,
 )
 from mpslint.settings.translate import bound_arguments
 from mpslint.settings.vocabulary import load_vocabulary
@@ -183,7 +181,8 @@ def _add(evidence: Evidence, setting: Setting, name: str, value: Any, besides: s
     call, pattern = setting.call, setting.pattern
     if call is None or pattern is None:
         return None
-    chosen = _choose(pattern, call, name, value, evidence.target.versions, besides)
+    ways = ways_to_say(pattern, call.names, name, value, evidence.target.versions)
+    chosen = next((one for one in ways if one[0] != besides and "." not in one[0]), None)
     if chosen is None:
         return None
     parameter, spelling, python = chosen
@@ -209,17 +208,6 @@ def _neighbour(evidence: Evidence, call: Call, name: str) -> str:
     group, beside = name.partition(".")[0], load_vocabulary()[name].beside
     near = [s for s in written if s.name == beside] or [s for s in written if s.name.partition(".")[0] == group]
     return max(near, key=lambda setting: setting.span or Span(0, 0)).spelling if near else ""
-
-
-def _choose(
-    pattern: CallPattern, call: Call, name: str, value: Any, versions: Mapping[str, Version], besides: str
-) -> tuple[str, Spelling, Any] | None:
-    """Return the argument that can say a value in the Target's versions, and how."""
-    for parameter, spelling in pattern.table.spellings_of(name):
-        is_there = parameter != besides and "." not in parameter and exists(pattern.role, call.names, parameter, versions)
-        if is_there and (python := spelling_of(spelling, value)) is not UNSPELLABLE:
-            return parameter, spelling, python
-    return None
 
 
 def add_argument(call: Call, name: str, text: str) -> WrittenSetting:

@@ -8,11 +8,10 @@ from typing import Any
 from mpslint.config.yaml_edit import addition_edits, removal_edit, scalar_text, value_edit
 from mpslint.core.finding import Edit
 from mpslint.facts.entries import ConfigMapping
-from mpslint.settings.arguments import exists
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.plan import TrainingPlan
 from mpslint.settings.setting import Setting
-from mpslint.settings.spelling import UNSPELLABLE, ConfigAddition, WrittenSetting, both, silent_value, spelled, spelling_of
+from mpslint.settings.spelling import UNSPELLABLE, ConfigAddition, WrittenSetting, both, silent_value, spelled, ways_to_say
 from mpslint.source.document import Document
 
 
@@ -62,12 +61,9 @@ def _added(file: Document, mapping: ConfigMapping, path: str, value: Any) -> Wri
 def _add(evidence: Evidence, file: Document, plan: TrainingPlan, name: str, value: Any, besides: str = "") -> WrittenSetting | None:
     """Say a setting by a key that the file does not use yet."""
     for part in plan.configs:
-        table, role = part.pattern.call.table, part.pattern.call.role
-        for path, spelling in table.spellings_of(name):
-            if path == besides or not exists(role, (part.pattern.call.dialect,), path, evidence.target.versions):
-                continue
-            new = spelling_of(spelling, value)
-            if new is UNSPELLABLE:
+        call = part.pattern.call
+        for path, _, new in ways_to_say(call, (call.dialect,), name, value, evidence.target.versions):
+            if path == besides:
                 continue
             if part.mapping.get(path) is not None:
                 return _set(file, part.mapping, path, new)

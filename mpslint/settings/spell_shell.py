@@ -10,11 +10,10 @@ from typing import Any
 from mpslint.config.yaml_edit import newline_of
 from mpslint.core.finding import Edit, Span
 from mpslint.facts.facts import Command, Flag
-from mpslint.settings.arguments import exists
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.plan import TrainingPlan
 from mpslint.settings.setting import Setting
-from mpslint.settings.spelling import UNSPELLABLE, FlagAddition, WrittenSetting, spelled, spelling_of
+from mpslint.settings.spelling import UNSPELLABLE, FlagAddition, WrittenSetting, spelled, ways_to_say
 from mpslint.settings.translate_shell import CommandPart
 
 SWITCHED = frozenset({"launcher"})
@@ -76,12 +75,9 @@ def rewrite_words(place: Span, value: object, text: str, is_on: bool) -> Edit | 
 def _add(evidence: Evidence, plan: TrainingPlan, name: str, value: Any) -> WrittenSetting | None:
     """Say a setting by a flag that a command does not have yet."""
     for part in plan.commands:
-        for parameter, spelling in part.pattern.table.spellings_of(name):
-            is_there = exists(part.pattern.role, (part.pattern.dialect,), parameter, evidence.target.versions)
-            if parameter in part.command.flags or "." in parameter or not is_there:
-                continue
-            new = spelling_of(spelling, value)
-            if new is UNSPELLABLE or new is None or (new is False and part.pattern.role in SWITCHED):
+        for parameter, _, new in ways_to_say(part.pattern, (part.pattern.dialect,), name, value, evidence.target.versions):
+            is_said = parameter in part.command.flags or "." in parameter
+            if is_said or new is None or (new is False and part.pattern.role in SWITCHED):
                 continue
             text = _flag(evidence.document.text, part, parameter, new)
             return WrittenSetting((), text, (FlagAddition(part.command, text),))

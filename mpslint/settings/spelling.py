@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from mpslint.core.finding import Edit
@@ -12,7 +12,8 @@ from mpslint.core.versions import Version
 from mpslint.facts.entries import ConfigMapping
 from mpslint.facts.facts import Command
 from mpslint.facts.values import Call
-from mpslint.settings.dialect import ANYTHING, Spelling
+from mpslint.settings.arguments import exists
+from mpslint.settings.dialect import ANYTHING, CallPattern, Spelling
 from mpslint.settings.setting import Setting
 
 UNSPELLABLE: Any = object()
@@ -79,6 +80,15 @@ def spelling_of(spelling: Spelling, value: Any, default: Any = UNSPELLABLE) -> A
             return key
     takes_words = ANYTHING not in spelling.values and any(isinstance(key, str) for key in spelling.values)
     return value if takes_words and not isinstance(value, bool) else UNSPELLABLE
+
+
+def ways_to_say(
+    pattern: CallPattern, names: tuple[str, ...], name: str, value: Any, versions: Mapping[str, Version]
+) -> Iterator[tuple[str, Spelling, Any]]:
+    """Yield the arguments, keys or flags of a call of some names that can say a setting in the Target's versions, how, and with what."""
+    for parameter, spelling in pattern.table.spellings_of(name):
+        if exists(pattern.role, names, parameter, versions) and (said := spelling_of(spelling, value)) is not UNSPELLABLE:
+            yield parameter, spelling, said
 
 
 def spelled(setting: Setting, value: Any, versions: Mapping[str, Version]) -> Any:

@@ -31,7 +31,8 @@ from mpslint.facts.values import (
 )
 from mpslint.facts.values import Mapping as DictValue
 from mpslint.program.walk import called_name
-from mpslint.settings.dialect import ANYTHING, CallPattern, Dialects, Spelling, Table
+from mpslint.settings.dialect import ANYTHING, CallPattern, Spelling, Table
+from mpslint.settings.dialects import load_dialects
 from mpslint.settings.rows import rows_of
 from mpslint.settings.setting import ENVIRONMENT, Setting
 
@@ -50,19 +51,18 @@ GPU = re.compile(r"cuda(:\d+)?|(cuda:)?\d+(,(cuda:)?\d+)*")
 class Translator:
     """What translation needs to know of the file and the Target."""
 
-    dialects: Dialects
     versions: Mapping[str, Version]
     span_of: Callable[[ast.AST], Span]
     """The place of a node in the Document."""
 
     def pattern_of(self, call: Call) -> CallPattern | None:
         """Return the dialect pattern that a call fits, or None."""
-        candidates = self.dialects.candidates(call.names, call.method)
+        candidates = load_dialects().candidates(call.names, call.method)
         is_own = call.result is not None and call.result.cls is not None
         if is_own or call.method or not any(name for name in call.names if not name.startswith("?")):
             func = call.node.func
-            if self.dialects.may_be_written(called_name(call.node) or "?"):
-                candidates = (*candidates, *self.dialects.of_written(_written(func)))
+            if load_dialects().may_be_written(called_name(call.node) or "?"):
+                candidates = (*candidates, *load_dialects().of_written(_written(func)))
         return next((pattern for pattern in candidates if _fits(pattern, call)), None)
 
     def settings_of(self, call: Call, pattern: CallPattern) -> list[Setting]:
@@ -117,7 +117,7 @@ class Translator:
 
     def of_attribute(self, write: AttributeWrite) -> Iterator[Setting]:
         """Yield what an attribute write says."""
-        for dialect in self.dialects.all:
+        for dialect in load_dialects().all:
             for pattern in dialect.attributes:
                 if write.name == pattern.name and fnmatch.fnmatchcase(write.path, pattern.path):
                     value = read_value(pattern.spelling, write.value)
@@ -131,7 +131,7 @@ class Translator:
 
     def of_environment(self, write: EnvironmentWrite) -> Setting | None:
         """Return what an environment variable says, or None when no dialect reads it."""
-        spelling = self.dialects.environment.get(write.name)
+        spelling = load_dialects().environment.get(write.name)
         if spelling is None:
             return None
         value = read_value(spelling, write.value)

@@ -14,7 +14,8 @@ from mpslint.facts.entries import ConfigEntry, ConfigMapping, ConfigScalar
 from mpslint.facts.facts import EnvironmentWrite
 from mpslint.facts.values import UNKNOWN, Known, Symbol, Value
 from mpslint.program.platform import load_platform
-from mpslint.settings.dialect import CallPattern, ConfigPattern, Dialects, Spelling
+from mpslint.settings.dialect import CallPattern, ConfigPattern, Spelling
+from mpslint.settings.dialects import load_dialects
 from mpslint.settings.setting import Setting
 from mpslint.settings.translate import deciding
 
@@ -29,35 +30,35 @@ class ConfigPart:
     """The key by which the file is known."""
 
 
-def parts_of(mapping: ConfigMapping, dialects: Dialects) -> list[ConfigPart]:
+def parts_of(mapping: ConfigMapping) -> list[ConfigPart]:
     """Return what a mapping, and those below it, can be read as; nothing for one that no dialect knows."""
     found = []
-    for pattern in dialects.configs:
+    for pattern in load_dialects().configs:
         meant = mapping.mapping(pattern.at) if pattern.at else mapping
         is_beside = not pattern.beside or any(mapping.get(key) for key in pattern.beside)
         if meant is not None and is_beside and _fits(meant, pattern):
             known_by = next(entry for key in (*pattern.needs, *pattern.has) if (entry := meant.get(key)) is not None)
             found.append(ConfigPart(meant, pattern, known_by.span))
     known = {id(part.mapping) for part in found}
-    return found + [part for part in _called(mapping, dialects) if id(part.mapping) not in known]
+    return found + [part for part in _called(mapping) if id(part.mapping) not in known]
 
 
-def _called(mapping: ConfigMapping, dialects: Dialects) -> Iterator[ConfigPart]:
+def _called(mapping: ConfigMapping) -> Iterator[ConfigPart]:
     """Yield the mappings that stand for a call which some dialect reads."""
-    for node in nodes_of(mapping) if dialects.nodes else ():
-        named = _callee(node, dialects)
+    for node in nodes_of(mapping) if load_dialects().nodes else ():
+        named = _callee(node)
         if named is None:
             continue
         name, key, arguments = named
-        patterns = (p for p in dialects.of_name(name) if not (p.under or p.rests_on) and _has_arguments(arguments, p))
+        patterns = (p for p in load_dialects().of_name(name) if not (p.under or p.rests_on) and _has_arguments(arguments, p))
         if (call := next(patterns, None)) is not None:
             yield ConfigPart(arguments, ConfigPattern(name, call, (key.key,), has_defaults=False), key.span)
 
 
-def _callee(node: ConfigMapping, dialects: Dialects) -> tuple[str, ConfigEntry, ConfigMapping] | None:
+def _callee(node: ConfigMapping) -> tuple[str, ConfigEntry, ConfigMapping] | None:
     """Return the name, as rules know it, of what a mapping stands for a call of, the entry that names it, and the arguments."""
     written = {pair.key for pair in node.pairs}
-    for pattern in dialects.nodes:
+    for pattern in load_dialects().nodes:
         key = node.entries.get(pattern.name) if pattern.name in written else None
         if key is not None and isinstance(key.value, Known) and isinstance(key.value.value, str):
             arguments = node.mapping(pattern.arguments) if pattern.arguments else node
@@ -78,16 +79,16 @@ def _fits(mapping: ConfigMapping, pattern: ConfigPattern) -> bool:
     return not pattern.has or any(mapping.get(key) for key in pattern.has)
 
 
-def may_be_config(text: str, dialects: Dialects) -> bool:
+def may_be_config(text: str) -> bool:
     """Return whether a text that cannot be read has the keys of a file that some dialect reads, each on a line of its own."""
     keys = set(re.findall(r"^[ \t\"']*(\w+)[\"']?[ \t]*:", text, re.MULTILINE))
     return any(
         keys.issuperset((*p.needs, *filter(None, p.at.split(".")))) and (not p.has or keys & set(p.has)) and not keys & set(p.lacks)
-        for p in dialects.configs
+        for p in load_dialects().configs
     )
 
 
-def config_settings(part: ConfigPart, versions: Mapping[str, Version], dialects: Dialects) -> list[Setting]:
+def config_settings(part: ConfigPart, versions: Mapping[str, Version]) -> list[Setting]:
     """Return everything that a mapping says, written or by default."""
     pattern = part.pattern.call
     named = {pattern.named: part.pattern.title.rsplit(".", 1)[-1].lower()} if pattern.named else {}
@@ -95,19 +96,19 @@ def config_settings(part: ConfigPart, versions: Mapping[str, Version], dialects:
         Setting(name, Known(value), pattern.dialect, part.pattern.title, part.place, pattern=pattern, mapping=part.mapping, style="config")
         for name, value in {**pattern.sets, **named}.items()
     ]
-    said = (_setting(part, pattern, name, versions, dialects) for name in pattern.table.settings)
+    said = (_setting(part, pattern, name, versions) for name in pattern.table.settings)
     return [*found, *(setting for setting in said if setting is not None)]
 
 
-def _value(entry: ConfigEntry, dialects: Dialects) -> Value:
+def _value(entry: ConfigEntry) -> Value:
     """Return what is known of an entry's value; of one that stands for a call, what is called."""
-    called = _callee(entry.node, dialects) if isinstance(entry.node, ConfigMapping) else None
+    called = _callee(entry.node) if isinstance(entry.node, ConfigMapping) else None
     return Symbol(called[0]) if called is not None else entry.value
 
 
-def _setting(part: ConfigPart, pattern: CallPattern, name: str, versions: Mapping[str, Version], dialects: Dialects) -> Setting | None:
+def _setting(part: ConfigPart, pattern: CallPattern, name: str, versions: Mapping[str, Version]) -> Setting | None:
     """Return what a mapping says about one setting: the key that decides it, else the default."""
-    said = deciding(pattern.table, name, part.mapping.get, lambda entry: _value(entry, dialects))
+    said = deciding(pattern.table, name, part.mapping.get, _value)
     if said is not None and said[3] is not None:
         return _written(part, pattern, *said[:3], said[3])
     default = pattern.table.default(name, versions)

@@ -8,7 +8,8 @@ from mpslint.core.record import record
 from mpslint.facts.facts import Command, Flag
 from mpslint.facts.values import Known
 from mpslint.program.texts import as_written
-from mpslint.settings.dialect import CallPattern, Dialects
+from mpslint.settings.dialect import CallPattern
+from mpslint.settings.dialects import load_dialects
 from mpslint.settings.setting import Setting
 from mpslint.settings.translate import read_value
 
@@ -21,19 +22,19 @@ class CommandPart:
     pattern: CallPattern
 
 
-def parts_of_command(command: Command, dialects: Dialects) -> list[CommandPart]:
+def parts_of_command(command: Command) -> list[CommandPart]:
     """Return what a command, and the script that it launches, can be read as; nothing for one that no dialect knows."""
     words = " ".join(command.words)
     found = [
         CommandPart(command, pattern.call)
-        for dialect in dialects.all
+        for dialect in load_dialects().all
         for pattern in dialect.commands
         if pattern.programs.fit(words)
         and (not pattern.names or any(name in text for name in pattern.names for text in _texts(command)))
         and (not pattern.has or any(_flag(command, name) is not None for name in pattern.has))
         and not any(_flag(command, name) is not None for name in pattern.lacks)
     ]
-    return found + (parts_of_command(command.script, dialects) if command.script is not None else [])
+    return found + (parts_of_command(command.script) if command.script is not None else [])
 
 
 def command_settings(part: CommandPart) -> Iterator[Setting]:

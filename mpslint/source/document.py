@@ -125,6 +125,11 @@ class Place:
         """The place without its file: `line 7`, in a notebook `cell 12, line 7`."""
         return f"cell {self.cell}, line {self.line}" if self.cell is not None else f"line {self.line}"
 
+    @property
+    def shown(self) -> str:
+        """The place with its file, where that is another than the one that is spoken of."""
+        return f"{self.path}, {self.words}" if self.path else self.words
+
 
 @record(frozen=True, slots=True, eq=False)
 class Part:

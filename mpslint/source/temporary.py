@@ -10,6 +10,8 @@ import re
 import secrets
 from collections.abc import Iterator
 
+from mpslint.core.scratch import is_locked
+
 _REFUSES_FSYNC = frozenset([errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP])
 """What a file system says that has no fsync; anything else means that the bytes may not be there."""
 _NAME = re.compile(r"\.mpslint-([0-9a-f]{16})-([0-9a-f]{16})")
@@ -58,7 +60,7 @@ def _remove_left(path: str, word: str, proof: str) -> None:
     try:
         about = os.fstat(handle)
         is_ours = proof == _proof(word, about.st_ino) or (about.st_size == 0 and proof == _proof(word, 0))
-        if is_ours and _is_locked(handle) and os.lstat(path).st_ino == about.st_ino:
+        if is_ours and is_locked(handle) and os.lstat(path).st_ino == about.st_ino:
             os.unlink(path)
     finally:
         os.close(handle)
@@ -71,7 +73,7 @@ def _made(folder: str) -> tuple[int, str]:
         first = os.path.join(folder, f".mpslint-{word}-{_proof(word, 0)}")
         handle = os.open(first, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _EXACT, 0o600)
         try:
-            if not _is_locked(handle):
+            if not is_locked(handle):
                 return handle, first
             path = os.path.join(folder, f".mpslint-{word}-{_proof(word, os.fstat(handle).st_ino)}")
             os.rename(first, path)
@@ -88,17 +90,6 @@ def _made(folder: str) -> tuple[int, str]:
 
 def _proof(word: str, number: int) -> str:
     return hashlib.blake2b(f"{word} {number}".encode(), digest_size=8, person=b"mpslint").hexdigest()
-
-
-def _is_locked(handle: int) -> bool:
-    """Lock an open file, which ends with this process however that ends; return whether that could be done."""
-    try:
-        import fcntl
-
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except (ImportError, OSError):  # Windows; a network folder
-        return False
-    return True
 
 
 def _flushed(handle: int) -> tuple[str, ...]:

@@ -29,16 +29,6 @@ class WriteError(ReadError):
 
 
 @record(frozen=True, slots=True)
-class WrittenFile:
-    """A file that was written."""
-
-    backup: str = ""
-    """The path of its old text, where that was asked for."""
-    lost: tuple[str, ...] = ()
-    """What the file system did not take, each in one line: the text is written all the same."""
-
-
-@record(frozen=True, slots=True)
 class FileChange:
     """A file whose bytes become others, if it still holds `before`."""
 
@@ -62,13 +52,8 @@ class _Staged:
     lost: tuple[str, ...]
 
 
-def write_file(path: str, before: bytes, after: bytes, backup: bool = False, tree: str = "") -> WrittenFile:
-    """FileChange one file. Raises WriteError."""
-    return write_files([FileChange(path, before, after, tree)], backup)[0]
-
-
-def write_files(changes: Sequence[FileChange], backup: bool = False) -> list[WrittenFile]:
-    """FileChange files: all of them or none.
+def write_files(changes: Sequence[FileChange], backup: bool = False) -> list[tuple[str, ...]]:
+    """Change files: all of them or none. Return what the file system did not take of each, a line each: its text is written all the same.
 
     The new bytes go to temporary files in the same folders, which then take the files' places: nobody ever sees half a file. A symbolic
     link is followed where it stays in its tree; owner, mode, extended attributes and access lists are kept. Raises WriteError.
@@ -85,7 +70,7 @@ def write_files(changes: Sequence[FileChange], backup: bool = False) -> list[Wri
                 raise
             others = f", and so are the other files of its runs ({len(changes) - 1})"
             raise WriteError(f"{error}{others if not undone else f', but {undone[0]} is changed'}") from None
-    return [WrittenFile(kept if backup else "", one.lost) for one, kept in done]
+    return [one.lost for one, _ in done]
 
 
 def _staged(change: FileChange, backup: bool, keeps_old: bool, stack: contextlib.ExitStack) -> _Staged:

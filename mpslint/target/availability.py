@@ -1,31 +1,39 @@
-"""Combinations of versions under which MPS is unavailable to every run (`rules/platform/broken_combinations.yaml`)."""
+"""Combinations of versions that break something (`rules/platform/broken_combinations.yaml`), MPS for every run among it."""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
 
-from mpslint.core.knowledge import platform_data
+from mpslint.core.knowledge import given_fields, platform_data
 from mpslint.core.record import record
 from mpslint.core.versions import Version, VersionRange
 
 
 @record(frozen=True, slots=True)
-class Unavailable:
-    """Versions with which MPS is unavailable, what happens, and what to change."""
+class Combination:
+    """Versions that are known to break something: what happens, and what to change."""
 
+    id: str
     versions: VersionRange
+    severity: str
     effect: str
     change: str
+    sources: tuple[str, ...]
+    only_with: str = ""
+    """What must be used for it to matter; empty where every run is concerned."""
+    mps: str = ""
+    """`unavailable` where no run reaches the GPU."""
 
 
 @functools.lru_cache(maxsize=1)
-def unavailable_combinations() -> tuple[Unavailable, ...]:
-    """Return the combinations. Raises RuleError for a range that can't be read."""
-    rows = [row for row in platform_data("broken_combinations") if row.get("mps") == "unavailable"]
-    return tuple(Unavailable(VersionRange.parse(row["versions"]), row["effect"], row["change"]) for row in rows)
+def combinations() -> tuple[Combination, ...]:
+    """Return the known combinations. Raises RuleError for a range that can't be read."""
+    rows = platform_data("broken_combinations")
+    read = (({**given_fields(Combination, row), "only_with": row.get("with", "")}, row["versions"]) for row in rows)
+    return tuple(Combination(**{**fields, "versions": VersionRange.parse(versions)}) for fields, versions in read)
 
 
-def unavailable_with(versions: Mapping[str, Version]) -> Unavailable | None:
-    """Return the combination that versions match; None where MPS is available."""
-    return next((one for one in unavailable_combinations() if one.versions.matches(versions)), None)
+def unavailable_with(versions: Mapping[str, Version]) -> Combination | None:
+    """Return the combination with which MPS is unavailable to every run; None where it is available."""
+    return next((one for one in combinations() if one.mps == "unavailable" and one.versions.matches(versions)), None)

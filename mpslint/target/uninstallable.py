@@ -130,14 +130,17 @@ def _has_no_build(wanted: str) -> bool:
 def _old(wanted: str, written: str) -> Uninstallable | None:
     """Return a pin of a release that has no wheel for a Mac, where a later one has, and that can't easily be built."""
     match = re.match(r"[\w.-]+\s*(?:\[[^\]]*\])?\s*\(?\s*={2,3}\s*(\d[\w.]*)(?![\w.*])", wanted.strip())
-    version = parse_version(match.group(1)) if match is not None else None
+    row = _older_than(_name(wanted), match.group(1), "sourceless") if match is not None else None
+    return Uninstallable(written, OLD, f"{_name(wanted)}>={row['first']}", row["why"]) if row is not None else None
+
+
+def _older_than(name: str, pinned: str, what: str) -> Mapping[str, Any] | None:
+    """Return what is known of a release of a package that is older than the first one for a Mac; None for one that isn't."""
+    version = parse_version(pinned)
     if version is None:
         return None
-    name = _name(wanted)
-    for row in platform_data("pin_files")["uninstallable"]["sourceless"]:
-        if VersionRange.parse(row["pins"]).matches({name: version}):
-            return Uninstallable(written, OLD, f"{name}>={row['first']}", row["why"])
-    return None
+    rows: Sequence[Mapping[str, Any]] = platform_data("pin_files")["uninstallable"][what]
+    return next((row for row in rows if VersionRange.parse(row["pins"]).matches({name: version})), None)
 
 
 def _plain(wanted: str) -> str:
@@ -205,12 +208,7 @@ def _is_of_another_system(row: str) -> bool:
 def _older_than_conda_builds(row: str) -> Uninstallable | None:
     """Return a line of a conda environment that pins a release before conda's first build for Apple silicon (`pytorch=1.7.0`)."""
     match = re.match(r"([\w.-]+)\s*={1,3}\s*(\d[\d.]*)(?![\w*])", row.rsplit("::", 1)[-1].strip())
-    version = parse_version(match.group(2)) if match is not None else None
-    if match is None or version is None:
-        return None
-    pinned = {canonical(match.group(1)): version}
-    rows = platform_data("pin_files")["uninstallable"]["conda_old"]
-    found = next((one for one in rows if VersionRange.parse(one["pins"]).matches(pinned)), None)
+    found = _older_than(canonical(match.group(1)), match.group(2), "conda_old") if match is not None else None
     return Uninstallable(row, OLD, found["first"], found["why"], text=row) if found is not None else None
 
 

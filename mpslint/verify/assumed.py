@@ -22,21 +22,18 @@ Judge = Callable[[Sequence[RunSpec]], Sequence[tuple[RunResult, Sequence[Check]]
 
 def without_invented_failures(spec: RunSpec, result: RunResult, checks: Sequence[Check], judge: Judge) -> list[Check]:
     """Return the checks of a run, those that fail by shapes which nobody knows as inconclusive; `judge` runs it with other lengths."""
-    failing = {check.name for check in checks if check.status == "fail" and _is_by_shapes(check, result)}
-    if not failing or spec.shapes == "known":
+    if spec.shapes == "known" or not any(_fails_by_shapes(check, result) for check in checks):
         return list(checks)
     if spec.shapes == "assumed":
         why = "the shapes of the batches are assumed"
-        return [_doubted(check, why) if check.name in failing else check for check in checks]
+        return [_doubted(check, why) if _fails_by_shapes(check, result) else check for check in checks]
     others = distributions(spec)
-    found = judge(others)
-    medians = " and ".join(f"{other.source.median:.0f}" for other in others)
-    return [_settled(check, found, len(others), medians) if check.name in failing else check for check in checks]
+    return _settled(checks, result, judge(others), len(others), [other.source.median for other in others])
 
 
 def decided_by_lengths(result: RunResult, checks: Sequence[Check]) -> bool:
     """Return whether a run of own code fails by texts that were drawn, whose lengths nobody knows."""
-    return result.has_assumed_lengths and any(check.status == "fail" and _is_by_shapes(check, result) for check in checks)
+    return result.has_assumed_lengths and any(_fails_by_shapes(check, result) for check in checks)
 
 
 def with_other_lengths(report: VerifyReport, run: Callable[[float], VerifyReport]) -> VerifyReport:
@@ -44,26 +41,27 @@ def with_other_lengths(report: VerifyReport, run: Callable[[float], VerifyReport
 
     `run` gives the report with the lengths multiplied by a number.
     """
-    times = platform_data("assumptions")["other_medians"]
+    times, usual = platform_data("assumptions")["other_medians"], platform_data("drawn_rows")["lengths"]["text"]["median"]
     emulated = next(one for one in report.runs if one.has_assumed_lengths)
-    others = [run(one) for one in times]
-    usual = platform_data("drawn_rows")["lengths"]["text"]["median"]
-    medians = " and ".join(f"{usual * one:.0f}" for one in times)
-    found = [(one.runs[0], one.verdicts[0].checks) for one in others if one.runs]
-    verdicts = []
-    for verdict in report.verdicts:
-        failing = {check.name for check in verdict.checks if check.status == "fail" and _is_by_shapes(check, emulated)}
-        checks = [_settled(check, found, len(others), medians) if check.name in failing else check for check in verdict.checks]
-        verdicts.append(decide(verdict.name, checks))
-    return replace(report, verdicts=tuple(verdicts))
+    found = [(one.runs[0], one.verdicts[0].checks) for one in map(run, times) if one.runs]
+    medians = [usual * one for one in times]
+    settled = ((one.name, _settled(one.checks, emulated, found, len(times), medians)) for one in report.verdicts)
+    return replace(report, verdicts=tuple(decide(name, checks) for name, checks in settled))
 
 
-def _settled(check: Check, found: Sequence[tuple[RunResult, Sequence[Check]]], wanted: int, medians: str) -> Check:
-    """Return a check that fails with drawn lengths, as what the runs with other lengths make of it."""
+def _settled(
+    checks: Sequence[Check], result: RunResult, found: Sequence[tuple[RunResult, Sequence[Check]]], wanted: int, medians: Sequence[float]
+) -> list[Check]:
+    """Return checks, of those that fail with drawn lengths what the runs with other lengths make of them."""
+    return [_settle(check, found, wanted, medians) if _fails_by_shapes(check, result) else check for check in checks]
+
+
+def _settle(check: Check, found: Sequence[tuple[RunResult, Sequence[Check]]], wanted: int, medians: Sequence[float]) -> Check:
     # A run that dies early shows too little for the other checks: it doesn't speak against them.
     count = sum(bool(run.out_of_memory) or any(one.name == check.name and one.status == "fail" for one in ran) for run, ran in found)
     if count == wanted:
-        return replace(check, reason=f"{check.reason.removesuffix('.')}; also with drawn lengths of median {medians}")
+        also = " and ".join(f"{median:.0f}" for median in medians)
+        return replace(check, reason=f"{check.reason.removesuffix('.')}; also with drawn lengths of median {also}")
     return _doubted(check, f"the lengths are drawn, and it fails with {1 + count} of {1 + wanted} distributions of them")
 
 
@@ -83,5 +81,5 @@ def _doubted(check: Check, why: str) -> Check:
     return replace(check, status="inconclusive", reason=f"{check.reason}; {why}", is_doubted=True)
 
 
-def _is_by_shapes(check: Check, result: RunResult) -> bool:
-    return check.name in BY_SHAPES or (check.name == "starts" and result.out_of_memory == 1)
+def _fails_by_shapes(check: Check, result: RunResult) -> bool:
+    return check.status == "fail" and (check.name in BY_SHAPES or (check.name == "starts" and result.out_of_memory == 1))

@@ -13,14 +13,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mpslint import __version__
+from mpslint.core.data import from_data, to_data
 from mpslint.core.finding import MpslintError, ReadError
-from mpslint.core.knowledge import platform_data, rules_folder
+from mpslint.core.knowledge import knowledge_digest, platform_data
 from mpslint.core.outside import parse_json, read_file, read_text
 from mpslint.core.own_folder import OwnFolder, kept_name, user_caches
 from mpslint.estimate.step import StepWork
 from mpslint.source.files import FoundFile
 from mpslint.verify.outcome import Estimate
-from mpslint.verify.record import from_data, to_data
 
 if TYPE_CHECKING:
     from mpslint.session.session import Options
@@ -72,17 +72,8 @@ def name_of(*parts: str) -> str:
     """Return the name of the file that keeps a result: by what it was asked for, and all that it depends on besides, in short."""
     from mpslint.verify.platform import versions  # check, which only reads results, does without
 
-    text = "\n".join([*parts, __version__, str(versions("torch", "transformers", "accelerate", "peft", "numpy")), _knowledge()])
+    text = "\n".join([*parts, __version__, str(versions("torch", "transformers", "accelerate", "peft", "numpy")), knowledge_digest()])
     return f"{hashlib.sha256(text.encode()).hexdigest()[:32]}.json"
-
-
-def _knowledge() -> str:
-    """Return a digest of the tables and of the code that work the results out."""
-    digest = hashlib.sha256()
-    own = Path(__file__).parent
-    for path in sorted([*(rules_folder() / "platform").rglob("*.yaml"), *own.parent.glob("_catalogue.py"), *own.rglob("*.py")]):
-        digest.update(path.read_bytes())
-    return digest.hexdigest()
 
 
 def configuration_here(name: str) -> list[str]:

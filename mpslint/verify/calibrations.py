@@ -13,6 +13,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import TypeVar
 
+from mpslint.core.data import from_data, to_data
 from mpslint.core.finding import ReadError, UsageError
 from mpslint.core.outside import parse_json, read_text
 from mpslint.core.own_folder import OwnFolder, user_caches
@@ -22,7 +23,6 @@ from mpslint.estimate.here import Here, calibrated, measured
 from mpslint.estimate.step import StepWork
 from mpslint.verify.job import Job
 from mpslint.verify.process import ChildLimits
-from mpslint.verify.record import from_data, to_json
 from mpslint.verify.spec import VerifiedMac
 from mpslint.verify.work import do_job
 
@@ -57,11 +57,8 @@ Record = TypeVar("Record", Calibration, MeasuredSteps)
 
 
 def folder() -> OwnFolder:
-    """Return where measurements are kept. Raises ReadError where there is no home."""
-    try:
-        return OwnFolder(user_caches(), ("mpslint", "calibration"))
-    except OSError as error:
-        raise ReadError(f"there is no folder for measurements: {error.strerror or error}") from None
+    """Return where measurements are kept. Raises OSError where this user has no folder for caches."""
+    return OwnFolder(user_caches(), ("mpslint", "calibration"))
 
 
 def calibrate() -> Calibration:
@@ -78,7 +75,7 @@ def calibrate() -> Calibration:
 def keep_steps(found: MeasuredSteps) -> None:
     """Keep the steps of a real run; a folder that cannot be written to is no reason to stop."""
     name = hashlib.sha256(f"{found.run} {found.machine}".encode()).hexdigest()[:16]
-    with contextlib.suppress(ReadError):
+    with contextlib.suppress(OSError):
         _keep(STEPS, name, found)
 
 
@@ -125,13 +122,9 @@ def here_of(work: StepWork, spec: str, file: str) -> Here | None:
 
 
 def forget() -> int:
-    """Remove what is kept; return how many measurements that were. Raises ReadError where that cannot be."""
-    own = folder()
-    try:
-        count = sum(1 for _ in _files(""))
-        own.remove(lambda name: _OURS.fullmatch(name) is not None)
-    except OSError as error:
-        raise ReadError(f"{own.path}: cannot be removed: {error.strerror or error}") from None
+    """Remove what is kept; return how many measurements that were. Raises OSError where that cannot be."""
+    count = sum(1 for _ in _files(""))
+    folder().remove(lambda name: _OURS.fullmatch(name) is not None)
     return count
 
 
@@ -144,18 +137,12 @@ def _read(prefix: str, kind: type[Record]) -> list[Record]:
 
 
 def _files(prefix: str) -> Iterator[Path]:
-    try:
+    with contextlib.suppress(OSError):  # without a home nothing was kept
         own = folder()
-    except ReadError:  # without a home nothing was kept
-        return
-    if own.is_ours():
-        yield from (path for path in sorted(own.path.glob(f"{prefix}*.json")) if _OURS.fullmatch(path.name))
+        found = sorted(own.path.glob(f"{prefix}*.json")) if own.is_ours() else []
+        yield from (path for path in found if _OURS.fullmatch(path.name))
 
 
 def _keep(prefix: str, name: str, record: Calibration | MeasuredSteps) -> None:
-    own = folder()
     slug = re.sub(r"[^\w.]+", "-", name).strip("-").lower()
-    try:
-        own.write(f"{prefix}{slug}.json", (json.dumps(json.loads(to_json(record)), indent=1) + "\n").encode())
-    except OSError as error:
-        raise ReadError(f"{own.path}: cannot be written: {error.strerror or error}") from None
+    folder().write(f"{prefix}{slug}.json", (json.dumps(to_data(record), indent=1, sort_keys=True) + "\n").encode())

@@ -26,7 +26,8 @@ def estimate_spec(spec: RunSpec, machine: VerifiedMac) -> Estimate:
     options = ScriptOptions(machine, "emulated")
     spec = replace(spec, evaluation=None)
     sized = replace(spec, accumulation=min(2, spec.accumulation))  # gradients are kept for the second micro-batch as for all others
-    found = result_of(sized, [[worst_shape(sized)] * sized.accumulation] * SHOWN, options, "fit", macs_asked(machine))
+    fitting = replace(options, aim="fit", sizes=macs_asked(machine))
+    found = result_of(sized, [[worst_shape(sized)] * sized.accumulation] * SHOWN, fitting)
     longest = " x ".join(map(str, worst_shape(spec)[1:]))
     notes = (f"for samples of {longest}",) if longest else ()
     estimate = replace(estimate_of(found), name=spec.name, notes=notes)
@@ -77,9 +78,9 @@ def _held(batch: int, spec: RunSpec, options: ScriptOptions) -> int:
 
 def work_of(spec: RunSpec, machine: VerifiedMac) -> StepWork:
     """Return the work of a mean step. Raises ReadError saying why it cannot be counted (no torch, unknown model, ...)."""
-    options, spec = ScriptOptions(machine, "emulated"), replace(spec, evaluation=None)
+    options, spec = ScriptOptions(machine=machine, backend="emulated", aim="work"), replace(spec, evaluation=None)
     steps = work_steps(spec)
-    found = result_of(spec, steps, options, "work")
+    found = result_of(spec, steps, options)
     assert found.work is not None
     counted = [shape for step in steps[1 : 1 + STANDING] for shape in step]
     is_text = "S" in platform_data("models/tasks")[spec.task]["batch"].get("input_ids", ())
@@ -92,7 +93,7 @@ def work_of(spec: RunSpec, machine: VerifiedMac) -> StepWork:
         samples=spec.effective_batch,
         tokens=tokens,
         graphs_planned=_planned(found, spec.steps),
-        graphs_padded=_planned(result_of(padded, work_steps(padded), options, "work"), padded.steps) if can_pad else 0,
+        graphs_padded=_planned(result_of(padded, work_steps(padded), options), padded.steps) if can_pad else 0,
         padded_to=padded_to if can_pad else 0,
         steps=spec.steps,
     )

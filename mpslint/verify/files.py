@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -21,12 +20,12 @@ from mpslint.source.files import FoundFile as FoundFile
 from mpslint.verify.cache import KnownEstimate, keep_estimate, known_estimate
 from mpslint.verify.calibrations import here_of
 from mpslint.verify.estimate import estimate_spec, work_of
-from mpslint.verify.from_plan import PlannedRun
+from mpslint.verify.from_plan import PlannedRun, spec_of
 from mpslint.verify.outcome import Estimate, Verdict
-from mpslint.verify.plan_source import PlanSource
+from mpslint.verify.plan_source import PlanSource, TrainingRun
 from mpslint.verify.platform import machine_of
 from mpslint.verify.process import at_once
-from mpslint.verify.reading import FileReading, TrainingRun, choose, reading_of, runs_of, spec_of, with_findings
+from mpslint.verify.reading import choose, reading_of, runs_of, with_findings
 from mpslint.verify.report import VerifyReport
 from mpslint.verify.script import ScriptOptions
 from mpslint.verify.spec import VerifiedMac
@@ -48,27 +47,34 @@ class Estimated:
 
 
 def verify_file(found: FoundFile, asked: AskedFiles, options: ScriptOptions, progress: Progress | None = None) -> VerifyReport:
-    """Return the report on the plan of one file; what stands in the way is its one-line problem. Raises UsageError."""
-    start = time.monotonic()
-    try:
-        asked, fits = as_it_fits(found, asked)
-        fixed = read_file_within(found, asked)
-        runs = runs_of(fixed.before)
-        index = choose(runs, asked.plan, found.path)
-    except ReadError as error:
-        return VerifyReport(found.path, options.machine, problem=_told(error, found.path), seconds=time.monotonic() - start)
-    before = _read(runs[index], WRITTEN, found.path)
+    """Return the report on the plan of one file. Raises ReadError saying what stands in the way, UsageError."""
+    asked, fits = as_it_fits(found, asked)
+    fixed = read_file_within(found, asked)
+    runs = runs_of(fixed.before)
+    index = choose(runs, asked.plan, found.path)
     machine, said = machine_of(fixed.before.target)
-    options = replace(options, machine=machine)
-    after = _rewritten(fixed, index, found.path)
-    assumptions = [*said, *(line for one in (before, after) if isinstance(one, PlannedRun) for line in one.assumptions)]
-    reading = reading_of(fixed, runs, index, assumptions, fits)
-    if isinstance(before, str) and not isinstance(after, PlannedRun):
-        return _unread(found.path, machine, reading, before, time.monotonic() - start)
-    specs = [one.spec for one in (before, after) if isinstance(one, PlannedRun)]
-    report = verify_specs(specs[0], specs[1] if len(specs) > 1 else None, options, progress)
-    report = replace(report, subject=found.path, reading=reading, is_planned=True, seconds=time.monotonic() - start)
-    return _explained(report, before, after)
+    before, after = _read(runs[index], WRITTEN, found.path), _rewritten(fixed, index, found.path)
+    planned = [one for one in (before, after) if isinstance(one, PlannedRun)]
+    reading = reading_of(fixed, runs, index, [*said, *(line for one in planned for line in one.assumptions)], fits)
+    if isinstance(before, str) and not isinstance(after, PlannedRun):  # what was found is still told
+        verdict = Verdict(WRITTEN, "not run", before, tuple(with_findings((), reading.findings)))
+        return VerifyReport(found.path, machine, verdicts=(verdict,), problem=before, reading=reading)
+    specs = [one.spec for one in planned]
+    report = verify_specs(specs[0], specs[1] if len(specs) > 1 else None, replace(options, machine=machine), progress)
+    findings = {WRITTEN: reading.findings, REWRITTEN: reading.left}
+    verdicts = [explained(one, findings[one.name]) for one in report.verdicts]
+    for name, one in ((WRITTEN, before), (REWRITTEN, after)):
+        if isinstance(one, str):  # a run that could not be read
+            checks = with_findings((), findings[name])
+            verdict = decide(name, checks) if checks else Verdict(name, "not run", one)
+            verdicts.insert(0 if name == WRITTEN else len(verdicts), replace(verdict, reason=one))
+    return replace(report, subject=found.path, verdicts=tuple(verdicts), reading=reading, is_planned=True)
+
+
+def explained(verdict: Verdict, findings: Sequence[ShownFinding]) -> Verdict:
+    """Return a verdict with the findings that predicted its checks; what was not run stays so."""
+    checks = with_findings(verdict.checks, findings)
+    return replace(verdict, checks=tuple(checks)) if verdict.status == "not run" else decide(verdict.name, checks)
 
 
 def estimate_file(found: FoundFile, asked: AskedFiles, *, macs: Sequence[ChipAndMemory] = ()) -> Estimated:
@@ -145,10 +151,10 @@ def _read(run: TrainingRun, name: str, path: str) -> PlannedRun | str:
     try:
         return spec_of(run, name)
     except ReadError as error:
-        return _told(error, path)
+        return told(error, path)
 
 
-def _told(error: ReadError, path: str) -> str:
+def told(error: ReadError, path: str) -> str:
     """Return why a file was not run, without its own name in front and with it in what to call."""
     return str(error).removeprefix(f"{path}: ").replace("verify FILE", f"verify {path}")
 
@@ -159,25 +165,6 @@ def _rewritten(fixed: Fixed, index: int, path: str) -> PlannedRun | str | None:
         return None
     runs = runs_of(fixed.after)
     return _read(runs[index], REWRITTEN, path) if index < len(runs) else "the rewritten file has no such run"
-
-
-def _unread(path: str, machine: VerifiedMac, reading: FileReading, why: str, seconds: float) -> VerifyReport:
-    """Return the report on a run that no plan describes: what was found is still told."""
-    verdict = Verdict(WRITTEN, "not run", why, tuple(with_findings((), reading.findings)))
-    return VerifyReport(path, machine, verdicts=(verdict,), problem=why, reading=reading, seconds=seconds)
-
-
-def _explained(report: VerifyReport, before: PlannedRun | str, after: PlannedRun | str | None) -> VerifyReport:
-    """Return the report with the findings that predicted its checks, and a verdict for a run that could not be read."""
-    assert report.reading is not None
-    findings: dict[str, tuple[ShownFinding, ...]] = {WRITTEN: report.reading.findings, REWRITTEN: report.reading.left}
-    verdicts = [decide(one.name, with_findings(one.checks, findings.get(one.name, ()))) for one in report.verdicts]
-    for name, one in ((WRITTEN, before), (REWRITTEN, after)):
-        if isinstance(one, str):
-            checks = with_findings((), findings[name])
-            verdict = decide(name, checks) if checks else Verdict(name, "not run", one)
-            verdicts.insert(0 if name == WRITTEN else len(verdicts), replace(verdict, reason=one))
-    return replace(report, verdicts=tuple(verdicts))
 
 
 def own_waits(run: TrainingRun, accumulation: int) -> float:

@@ -13,9 +13,8 @@ from mpslint.core.knowledge import platform_data
 from mpslint.core.versions import VersionRange
 from mpslint.facts.values import Items, Known, alternatives_of
 from mpslint.settings.evidence import Evidence
-from mpslint.settings.plan import TrainingPlan
 from mpslint.settings.stacked import stacking_call
-from mpslint.verify.plan_source import NeedsCodeError, PlanSource
+from mpslint.verify.plan_source import NeedsCodeError, PlanSource, TrainingRun
 from mpslint.verify.spec import AskedBy, Evaluation, Lengths, Padding, Precision, RunSpec, Shapes, Task, WeightsType, has_targets
 
 
@@ -27,9 +26,10 @@ class PlannedRun:
     assumptions: tuple[str, ...] = ()
 
 
-def planned(plan: TrainingPlan, evidence: Evidence) -> PlannedRun:
-    """Return the run that a plan means. Raises ReadError with the one thing that is missing or that no emulation knows."""
-    source = PlanSource(plan, evidence)
+def spec_of(run: TrainingRun, name: str) -> PlannedRun:
+    """Return the run that a plan means, under the name that reports give it. Raises ReadError with the one thing that is missing or that no
+    emulation knows."""
+    source = PlanSource(run.plan, run.evidence)
     _refuse(source)
     assumptions = platform_data("assumptions")
     model, config = _model(source)
@@ -44,6 +44,7 @@ def planned(plan: TrainingPlan, evidence: Evidence) -> PlannedRun:
         task=task,
         source=lengths,
         config=config,
+        name=name,
         target=target,
         shapes=_shapes(source, task, padding),
         train_batch=source.count("batch.train", int(assumptions["batch"])),

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mpslint.core.data import from_data, to_data
 from mpslint.core.finding import UsageError
 from mpslint.diagnose.issue_report import RunMemory
 from mpslint.verify.cache import ResultsCache
 from mpslint.verify.driver_memory import range_on_a_mac
 from mpslint.verify.outcome import size
-from mpslint.verify.record import from_data, to_data
 
 if TYPE_CHECKING:
     from mpslint.verify.outcome import RunResult

@@ -6,46 +6,38 @@ initialisation) would change the verdict, so all of the code runs.
 
 from __future__ import annotations
 
-import os
-import time
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
 from mpslint.core.finding import ReadError
-from mpslint.session.view import ShownFinding
 from mpslint.source.files import FoundFile
 from mpslint.verify.assumed import decided_by_lengths, with_other_lengths
 from mpslint.verify.cache import KnownEstimate
 from mpslint.verify.estimate import estimate_of_code, macs_asked, work_of_code
-from mpslint.verify.files import as_it_fits, keep, known_of
+from mpslint.verify.files import as_it_fits, explained, keep, known_of
+from mpslint.verify.from_plan import spec_of
 from mpslint.verify.outcome import Verdict
+from mpslint.verify.plan_source import TrainingRun
 from mpslint.verify.platform import machine_of
-from mpslint.verify.process import stopping_runs
-from mpslint.verify.reading import FileReading, TrainingRun, choose, reading_of, runs_of, spec_of, with_findings
+from mpslint.verify.process import at_once
+from mpslint.verify.reading import FileReading, choose, reading_of, runs_of
 from mpslint.verify.report import VerifyReport
 from mpslint.verify.script import ScriptOptions, verify_script
 from mpslint.verify.spec import VerifiedMac
 from mpslint.verify.start import REWRITTEN, WRITTEN, AskedFiles, Start, read_files_within, start_of
-from mpslint.verify.verdict import decide
 from mpslint.verify.work import Progress
 
 
 def verify_code(found: FoundFile, asked: AskedFiles, options: ScriptOptions, progress: Progress | None = None) -> VerifyReport:
-    """Return the report on one file by its own code; what stands in the way is its one-line problem. Raises UsageError."""
-    start = time.monotonic()
-    try:
-        asked, fits = as_it_fits(found, asked)
-        rewritten = read_files_within(found, asked)
-        fixed = rewritten[found.path]
-        runs = runs_of(fixed.before)
-        index = choose(runs, None, found.path) if runs else 0
-        begun = start_of(fixed.before.document, found.path, runs[index : index + 1], asked.session.started)
-        again = start_of(fixed.after.document, found.path, runs[index : index + 1], asked.session.started)
-    except ReadError as error:
-        problem = str(error).removeprefix(f"{found.path}: ")
-        return VerifyReport(found.path, options.machine, problem=problem, seconds=time.monotonic() - start)
+    """Return the report on one file by its own code. Raises ReadError saying what stands in the way, UsageError."""
+    asked, fits = as_it_fits(found, asked)
+    rewritten = read_files_within(found, asked)
+    fixed = rewritten[found.path]
+    runs = runs_of(fixed.before)
+    index = choose(runs, None, found.path) if runs else 0
+    begun = start_of(fixed.before.document, found.path, runs[index : index + 1], asked.session.started)
+    again = start_of(fixed.after.document, found.path, runs[index : index + 1], asked.session.started)
     machine, said = machine_of(fixed.before.target)
     reading = reading_of(fixed, runs, index, said, fits)
     reading = replace(reading, run="; ".join([reading.run, *begun.said]))
@@ -60,11 +52,10 @@ def verify_code(found: FoundFile, asked: AskedFiles, options: ScriptOptions, pro
         found.path,
         options.machine,
         tuple(run for report in done for run in report.runs),
-        tuple(_explained(verdict, findings[verdict.name]) for report in done for verdict in report.verdicts),
+        tuple(explained(verdict, findings[verdict.name]) for report in done for verdict in report.verdicts),
         reading=reading,
         fits=known.fits if known is not None else "",
         problem="" if done[0].runs else done[0].problem,
-        seconds=time.monotonic() - start,
     )
 
 
@@ -94,12 +85,9 @@ def _both(
     begun: Start, again: Start, changed: Mapping[Path, bytes], options: ScriptOptions, progress: Progress | None
 ) -> list[VerifyReport]:
     """Return the report on the code as written and, where that could be run and something is rewritten, as rewritten; both run at once."""
-    with ThreadPoolExecutor(max_workers=2 if (os.cpu_count() or 1) > 1 else 1) as pool, stopping_runs():
-        written = pool.submit(_run, begun, WRITTEN, options, {}, _named(progress, WRITTEN))
-        if not changed and again == begun:
-            return [written.result()]
-        rewritten = pool.submit(_run, again, REWRITTEN, options, changed, _named(progress, REWRITTEN))
-        return [written.result(), rewritten.result()] if written.result().runs else [written.result()]
+    runs = [(begun, WRITTEN, {}), *([(again, REWRITTEN, changed)] if changed or again != begun else [])]
+    done = at_once(lambda one: _run(one[0], one[1], options, one[2], _named(progress, one[1])), runs)
+    return done if done[0].runs else done[:1]
 
 
 def _named(progress: Progress | None, name: str) -> Progress | None:
@@ -117,9 +105,3 @@ def _run(begun: Start, name: str, options: ScriptOptions, changed: Mapping[Path,
         )
     runs = tuple(replace(run, name=name) for run in report.runs)
     return replace(report, runs=runs, verdicts=report.verdicts or (Verdict(name, "not run", report.problem),))
-
-
-def _explained(verdict: Verdict, findings: Sequence[ShownFinding]) -> Verdict:
-    """Return a verdict with the findings that predicted its checks; what was not run stays so."""
-    checks = with_findings(verdict.checks, findings)
-    return replace(verdict, checks=tuple(checks)) if verdict.status == "not run" else decide(verdict.name, checks)

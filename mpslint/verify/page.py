@@ -14,7 +14,7 @@ from mpslint.verify.chart import AxisUnit, Line, Mark, figure, scrolled, unit_fo
 from mpslint.verify.driver_memory import driver_ranges, range_on_a_mac
 from mpslint.verify.outcome import Check, RunResult, StepRecord, Verdict, peak_of, size
 from mpslint.verify.platform import limits_of
-from mpslint.verify.reading import FileReading, remedy, where
+from mpslint.verify.reading import FileReading, remedy
 from mpslint.verify.report import VerifyReport
 
 DONE = {"evaluate": "evaluation", "generate": "generation"}
@@ -186,7 +186,7 @@ def _findings(found: Sequence[ShownFinding]) -> str:
 
 def _finding(one: ShownFinding) -> str:
     fix = f' <span class="dim">{html_text(remedy(one))}</span>' if one.safety else ""
-    head = f"<strong>{html_text(one.rule)} {html_text(one.name)}</strong>, {html_text(where(one.place))}"
+    head = f"<strong>{html_text(one.rule)} {html_text(one.name)}</strong>, {html_text(one.place.shown)}"
     return f"<li>{badge(one.severity)} {head}: {html_text(one.message)}{fix}</li>"
 
 

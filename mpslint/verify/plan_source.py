@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from mpslint.core.finding import ReadError
@@ -16,6 +16,23 @@ class NeedsCodeError(ReadError):
 
     def __init__(self, why: str) -> None:
         super().__init__(f"{why}; let its own code run: mpslint verify FILE")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TrainingRun:
+    """One training run of a file."""
+
+    plan: TrainingPlan
+    evidence: Evidence
+
+    @property
+    def title(self) -> str:
+        """What it is and where it stands: `Seq2SeqTrainer (trainer) at cell 15, line 1`."""
+        document, span = self.evidence.document, self.plan.span
+        place = document.place(span.start) if span is not None else None
+        if place is not None and document.parts:
+            place = replace(place, path=place.path or document.path)
+        return f"{self.plan.title} ({self.plan.kind})" + (f" at {place.shown}" if place is not None else "")
 
 
 @dataclass(frozen=True, slots=True)

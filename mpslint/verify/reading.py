@@ -11,12 +11,10 @@ from mpslint.engine import Checked
 from mpslint.rewrite.apply import Fixed
 from mpslint.rewrite.diff import cell_diffs
 from mpslint.session.view import ShownFinding, shown_findings, target_line
-from mpslint.settings.evidence import Evidence, gather_evidence
-from mpslint.settings.plan import TrainingPlan
-from mpslint.source.document import Document, Place
-from mpslint.verify.from_plan import PlannedRun, planned
+from mpslint.settings.evidence import gather_evidence
+from mpslint.source.document import Document
 from mpslint.verify.outcome import Backing, Check
-from mpslint.verify.plan_source import NeedsCodeError
+from mpslint.verify.plan_source import NeedsCodeError, TrainingRun
 
 PREFERRED = ("trainer", "loop", "arguments", "accelerator")
 """Kinds of plans, the likeliest to be the run that is meant first."""
@@ -44,20 +42,6 @@ class FileReading:
     """Which micro-batches fit the Mac, where that was worked out before: the rewrite has the largest of them."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class TrainingRun:
-    """One training run of a file."""
-
-    plan: TrainingPlan
-    evidence: Evidence
-
-    @property
-    def title(self) -> str:
-        """What it is and where it stands: `Seq2SeqTrainer (trainer) at cell 15, line 1`."""
-        place = place_of(self.evidence.document, self.plan.span.start) if self.plan.span is not None else ""
-        return f"{self.plan.title} ({self.plan.kind})" + (f" at {place}" if place else "")
-
-
 def runs_of(checked: Checked) -> list[TrainingRun]:
     """Return the training runs of a checked file, in the order in which `mpslint plan` numbers them."""
     document = checked.document
@@ -81,12 +65,6 @@ def choose(runs: Sequence[TrainingRun], number: int | None, path: str) -> int:
         return number - 1
     ranked = [PREFERRED.index(run.plan.kind) if run.plan.kind in PREFERRED else len(PREFERRED) for run in runs]
     return ranked.index(min(ranked))
-
-
-def spec_of(run: TrainingRun, name: str) -> PlannedRun:
-    """Return the run to verify, under the name that reports give it. Raises ReadError when it can't be read off the plan."""
-    found = planned(run.plan, run.evidence)
-    return replace(found, spec=replace(found.spec, name=name))
 
 
 def reading_of(fixed: Fixed, runs: Sequence[TrainingRun], index: int, assumptions: Iterable[str], fits: str = "") -> FileReading:
@@ -121,19 +99,6 @@ def remedy(finding: ShownFinding) -> str:
     return f"{how}: {finding.fix.removesuffix('.')}."
 
 
-def place_of(document: Document, offset: int) -> str:
-    """Return `cell 4, line 2`, or `line 2` outside notebooks; in another file of a run also which."""
-    place = document.place(offset)
-    return where(replace(place, path=place.path or document.path) if document.parts else place)
-
-
-def where(place: Place) -> str:
-    """Return a place in words: its file where that is one of several, its cell where it has one, and its line."""
-    if place.path:
-        return f"{place.path}, line {place.line}"
-    return f"cell {place.cell}, line {place.line}" if place.cell is not None else f"line {place.line}"
-
-
 def with_findings(checks: Sequence[Check], findings: Sequence[ShownFinding]) -> list[Check]:
     """Return checks with the findings that predicted those that fail, or would, and one more for each error that no run shows."""
     named = predicted(checks, findings)
@@ -141,7 +106,7 @@ def with_findings(checks: Sequence[Check], findings: Sequence[ShownFinding]) -> 
     errors = [one for one in findings if one.severity == Severity.ERROR.value and one.rule not in told]
     for one in errors[:MOST_CHECKS]:
         basis = (Backing("basis", "read in the code, not run"), Backing("rule", f"{one.rule} {one.name}"))
-        named.append(Check("findings", "fail", f"{one.rule} {one.name}: {one.message}", basis, line=where(one.place)))
+        named.append(Check("findings", "fail", f"{one.rule} {one.name}: {one.message}", basis, line=one.place.shown))
     return named
 
 
@@ -154,6 +119,6 @@ def predicted(checks: Sequence[Check], findings: Sequence[ShownFinding]) -> list
     for check in checks:
         heard = (errors if check.name == RAISES else loud) if check.status == "fail" or check.is_doubted else []
         mine = [one for one in heard if one.rule.startswith(tuple(predicts.get(check.name, ("?",))))]
-        backing = tuple(Backing(PREDICTED, f"{one.rule} {one.name}, {where(one.place)}") for one in mine)
+        backing = tuple(Backing(PREDICTED, f"{one.rule} {one.name}, {one.place.shown}") for one in mine)
         named.append(replace(check, evidence=(*check.evidence, *backing)))
     return named

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from mpslint.core.data import to_data
 from mpslint.verify.driver_memory import driver_range, driver_ranges
 from mpslint.verify.outcome import Check, RunResult, Status, Verdict, worst
 from mpslint.verify.reading import FileReading
-from mpslint.verify.record import to_data
 from mpslint.verify.spec import VerifiedMac
 
 WORDS = {

@@ -7,12 +7,12 @@ import math
 import os
 import platform
 import re
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Literal
 
+from mpslint.core.data import from_data
 from mpslint.core.finding import UsageError
 from mpslint.core.inert import inert
 from mpslint.core.knowledge import platform_data
@@ -22,7 +22,6 @@ from mpslint.verify.confinement.room import Beside, Room, data_sets, environment
 from mpslint.verify.job import Backend, Device, HowRun, Job, ScriptRun
 from mpslint.verify.outcome import Check, RunResult, with_fits
 from mpslint.verify.process import ChildLimits
-from mpslint.verify.record import from_data
 from mpslint.verify.report import VerifyReport
 from mpslint.verify.spec import VerifiedMac
 from mpslint.verify.values import alone
@@ -83,13 +82,11 @@ def verify_script(path: Path, options: ScriptOptions, progress: Progress | None 
     open_checks = [check for one in report.verdicts if one.status == "inconclusive" for check in one.checks if check.status == one.status]
     tells = (check.name in MORE_STEPS_TELL and check.step is None for check in open_checks)  # growth that is known needs no more of them
     if options.plays and any(tells):  # a run that fails fails whatever else is seen
-        longer = replace(options, steps=options.steps * EXTENDED)
-        return replace(_verify_once(path, longer, progress), seconds=report.seconds)
+        return _verify_once(path, replace(options, steps=options.steps * EXTENDED), progress)
     return report
 
 
 def _verify_once(path: Path, options: ScriptOptions, progress: Progress | None) -> VerifyReport:
-    start = time.monotonic()
     devices = DEVICES.get(options.backend, ("real",))
     results: list[RunResult] = []
     problems: list[Answer] = []
@@ -119,15 +116,12 @@ def _verify_once(path: Path, options: ScriptOptions, progress: Progress | None) 
             if why:
                 problems += [Answer(problem=why)] if "cpu" in devices[1:] else []
                 break
-    seconds = time.monotonic() - start
     if not results:
-        return VerifyReport(str(path), options.machine, problem=_explain(problems[0]), seconds=seconds)
+        return VerifyReport(str(path), options.machine, problem=_explain(problems[0]))
     checks = [*_judge(results, options), *(Check("values", "not run", answer.problem) for answer in problems)]
     verdict = decide(options.name, checks)
     problem = f"{verdict.reason} ({line})" if (line := results[-1].failure_line) else verdict.reason
-    return VerifyReport(
-        str(path), options.machine, tuple(results), (verdict,), problem=problem if verdict.status == "not run" else "", seconds=seconds
-    )
+    return VerifyReport(str(path), options.machine, tuple(results), (verdict,), problem=problem if verdict.status == "not run" else "")
 
 
 def unfit_for_cpu(result: RunResult, options: ScriptOptions) -> str:

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from mpslint.core.data import to_json
 from mpslint.core.knowledge import platform_data
-from mpslint.verify.record import to_json
 
 Task = Literal[
     "seq2seq_lm", "causal_lm", "masked_lm", "sequence_classification", "token_classification", "question_answering",

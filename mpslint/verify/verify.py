@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import platform
 import threading
-import time
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from mpslint.core.data import from_data, to_json
 from mpslint.core.finding import ReadError
 from mpslint.core.scratch import scratch_folder
 from mpslint.verify.assumed import without_invented_failures
 from mpslint.verify.cache import ResultsCache, configuration_here, name_of
 from mpslint.verify.calibrations import keep_run
 from mpslint.verify.generate import in_force, script_of
-from mpslint.verify.job import HORIZON, STANDING, Aim
+from mpslint.verify.job import HORIZON, STANDING
 from mpslint.verify.outcome import Check, RunResult
 from mpslint.verify.process import at_once
-from mpslint.verify.record import from_data, to_json
 from mpslint.verify.report import VerifyReport
 from mpslint.verify.script import ScriptOptions, run_own
 from mpslint.verify.spec import RunSpec, Shape, quantiles, train_shapes, worst_shape
@@ -35,7 +34,6 @@ RUNNING: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
 
 def verify_specs(before: RunSpec, after: RunSpec | None, options: ScriptOptions, progress: Progress | None = None) -> VerifyReport:
     """Return the report on a run as written and, where there is one, as rewritten."""
-    start = time.monotonic()
     is_same = after is not None and replace(after, name=before.name) == before
     specs = [before] if after is None or is_same else [before, after]
     done = at_once(lambda spec: _judged(spec, options, progress), specs)
@@ -49,7 +47,6 @@ def verify_specs(before: RunSpec, after: RunSpec | None, options: ScriptOptions,
         tuple(result for result, _ in done),
         tuple(decide(result.name, checks) for result, checks in done),
         (_same_batch(before, after),) if after is not None else (),
-        seconds=time.monotonic() - start,
     )
 
 
@@ -78,7 +75,7 @@ def run_spec(spec: RunSpec, options: ScriptOptions, progress: Progress | None = 
     if is_auto:
         options = replace(options, backend="mps" if platform.system() == "Darwin" else "emulated")
     try:
-        result = result_of(spec, run_steps(spec, options.horizon), options, progress=progress)
+        result = result_of(spec, run_steps(spec, options.horizon), options, progress)
     except ReadError as error:
         if is_auto and options.backend == "mps":
             result, checks = run_spec(spec, replace(options, backend="emulated"), progress)
@@ -91,14 +88,7 @@ def run_spec(spec: RunSpec, options: ScriptOptions, progress: Progress | None = 
     return result, list(check_run(result, options.machine, spec, spec.steps))
 
 
-def result_of(
-    spec: RunSpec,
-    steps: Sequence[Sequence[Shape]],
-    options: ScriptOptions,
-    aim: Aim = "run",
-    sizes: Sequence[int] = (),
-    progress: Progress | None = None,
-) -> RunResult:
+def result_of(spec: RunSpec, steps: Sequence[Sequence[Shape]], options: ScriptOptions, progress: Progress | None = None) -> RunResult:
     """Return what the runner gives for the script of a run, or gave before. Raises ReadError saying why there is nothing.
 
     No exception of such a script says anything about a Mac but one that MPS is known to raise.
@@ -108,11 +98,10 @@ def result_of(
     if spec.high_watermark is not None:
         variables["PYTORCH_MPS_HIGH_WATERMARK_RATIO"] = str(spec.high_watermark)
     readable = (Path(spec.model),) if Path(spec.model).is_dir() else ()
-    own = replace(options, steps=RECORDED, horizon=len(steps), aim=aim, sizes=tuple(sizes), name=spec.name)
-    own = replace(own, readable=readable, environment=variables)
+    own = replace(options, steps=RECORDED, horizon=len(steps), name=spec.name, readable=readable, environment=variables)
     cache = ResultsCache.here() if options.use_cache and options.backend in ("auto", "emulated") else None
     here = configuration_here(spec.model) if spec.config is None else []
-    name = name_of(text, to_json((options.machine, variables, aim, sizes)), *here)
+    name = name_of(text, to_json((options.machine, variables, options.aim, options.sizes)), *here)
     with RUNNING[name]:
         data = cache.read(name) if cache is not None else None
         if data is None:
@@ -120,7 +109,7 @@ def result_of(
             if cache is not None:
                 cache.write(name, data)
     result = from_data(RunResult, data)
-    if result.failure and not (result.is_raised_on_mps and aim == "run"):
+    if result.failure and not (result.is_raised_on_mps and options.aim == "run"):
         raise ReadError(f"the script of the run cannot be run here: {result.failure}")
     return result
 

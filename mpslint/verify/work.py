@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from mpslint.core.data import from_data, to_data
 from mpslint.core.finding import ReadError, UsageError
 from mpslint.core.inert import inert
 from mpslint.core.knowledge import platform_data
@@ -19,7 +20,6 @@ from mpslint.verify.confinement.choice import Confinement
 from mpslint.verify.confinement.room import SECRET, Room, passed_environment
 from mpslint.verify.job import Job, Lack
 from mpslint.verify.process import ChildEnd, ChildLimits, run
-from mpslint.verify.record import from_data, to_data
 
 Progress = Callable[[str, Mapping[str, Any]], None]
 LARGEST_RESULT = 64 * 2**20

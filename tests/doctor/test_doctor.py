@@ -14,15 +14,15 @@ import pytest
 from click.testing import CliRunner
 
 from mpslint.cli import group
+from mpslint.core.system import printed_by
 from mpslint.core.versions import parse_version
 from mpslint.diagnose.catalogue import catalogue
 from mpslint.doctor import Examination, examine
 from mpslint.doctor.accelerate_config import find_accelerate_config
-from mpslint.doctor.machine import Run, ThisMachine, examine_machine, run_command
+from mpslint.doctor.machine import Run, ThisMachine, examine_machine
 from mpslint.doctor.packages import installed_packages, known_packages, versions_of
 from mpslint.doctor.problems import (
     broken_combinations,
-    combinations,
     config_problems,
     machine_problems,
     variable_problems,
@@ -30,6 +30,7 @@ from mpslint.doctor.problems import (
 from mpslint.doctor.torch_probe import TorchProbe, probe_torch
 from mpslint.report.console import console
 from mpslint.report.doctor import examination_json, operator_rows, print_examination
+from mpslint.target.availability import combinations
 from mpslint.verify.platform import missing_operators
 
 MAC = ThisMachine("Darwin", (15, 3), "Apple M2 Pro", "arm64", 16 * 1024**3, False, False, None)
@@ -94,7 +95,7 @@ def test_other_systems_say_what_they_are() -> None:
 @pytest.mark.parametrize("command", [["false"], ["no-such-command-anywhere"]])
 def test_a_command_that_fails_says_nothing(command: list[str]) -> None:
     """A failing command is an empty answer."""
-    assert run_command(command) == ""
+    assert printed_by(command) == ""
 
 
 @pytest.mark.parametrize(
@@ -150,8 +151,8 @@ def test_every_combination_has_a_source_and_names_packages_that_are_looked_at() 
     known = {*known_packages(), "macos", "python"}
 
     for entry in combinations():
-        assert entry.problem.sources, entry.problem.id
-        assert set(entry.versions.packages) <= known, entry.problem.id
+        assert entry.sources, entry.id
+        assert set(entry.versions.packages) <= known, entry.id
 
 
 def test_every_upgrade_that_the_catalogue_advises_can_be_checked() -> None:

@@ -83,7 +83,8 @@ def test_files_may_follow_two_dashes() -> None:
 def test_verify_takes_the_run_as_it_is_started(file: str, words: tuple[str, ...], batch: int) -> None:
     """The model that another file names, and the batch size that the words say."""
     from mpslint.source.files import FoundFile
-    from mpslint.verify.reading import choose, runs_of, spec_of
+    from mpslint.verify.from_plan import spec_of
+    from mpslint.verify.reading import choose, runs_of
     from mpslint.verify.start import AskedFiles, read_file_within
 
     fixed = read_file_within(FoundFile(file), AskedFiles((file,), Options(isolated=True, started=words)))

@@ -261,7 +261,7 @@ def test_json_is_remembered_with_its_plans(project: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(cache_module, "read_file", lambda path: pytest.fail(f"{path} is read"))
 
     assert [again.lookup(found) for found in files] == first
-    assert "plans" in first[0].full
+    assert "plans" in first[0].details
 
 
 def test_a_version_that_nothing_is_known_of_is_said_from_the_cache_too(project: Path) -> None:

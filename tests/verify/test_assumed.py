@@ -13,8 +13,9 @@ from mpslint.engine import check
 from mpslint.source.reader import read
 from mpslint.target.target import default_target
 from mpslint.verify.assumed import distributions, without_invented_failures
+from mpslint.verify.from_plan import spec_of
 from mpslint.verify.outcome import Check, RunResult, Status
-from mpslint.verify.reading import choose, runs_of, spec_of
+from mpslint.verify.reading import choose, runs_of
 from mpslint.verify.spec import Lengths, RunSpec, Shapes
 
 RESULT = RunResult("run", "emulated")

@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from mpslint.cli import run as cli_run
+from mpslint.core.data import to_data
 from mpslint.estimate.calibration import Calibration
 from mpslint.estimate.step import StepWork
 from mpslint.run.events import Observed, Step
@@ -15,7 +16,6 @@ from mpslint.verify import calibrations, verify
 from mpslint.verify.calibrations import MeasuredSteps, forget, keep_run, keep_steps, kept, kept_steps
 from mpslint.verify.child.calibrate import amount_of, programs, rising
 from mpslint.verify.outcome import RunResult, StepRecord
-from mpslint.verify.record import to_data
 from mpslint.verify.spec import Lengths, RunSpec
 from mpslint.verify.work import Answer
 

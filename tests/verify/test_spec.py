@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
+from mpslint.core.data import from_data, to_data, to_json
 from mpslint.core.finding import UsageError
-from mpslint.verify.record import from_data, to_data, to_json
 from mpslint.verify.spec import Evaluation, Lengths, RunSpec, VerifiedMac
 
 SPEC = RunSpec(

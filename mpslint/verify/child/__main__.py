@@ -12,11 +12,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TextIO
 
+from mpslint.core.data import from_data, to_data
 from mpslint.core.finding import MpslintError
 from mpslint.verify.driver_memory import driver_range
 from mpslint.verify.job import Job, LackError
 from mpslint.verify.outcome import RunResult, StepRecord, size
-from mpslint.verify.record import from_data, to_data
 
 STARTED = time.monotonic()
 END = os._exit

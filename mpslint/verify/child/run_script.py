@@ -34,7 +34,7 @@ def run_script(job: Job, started: float, progress: Callable[[int, int, StepRecor
     memory = int(os.environ.get("MPSLINT_MEMORY", "0"))
     Watchdog(stage, started, seconds, memory).start()
     keep_signals()
-    no_questions(stage.asked_again)
+    no_questions(lambda why: stage.leave(f"because {why}", stage.coverage.user_line()))
     if job.script.sandbox:
         os.chdir(job.script.folder or Path(job.script.file).parent)
         guard(Path(job.script.sandbox))
@@ -72,8 +72,7 @@ class Watchdog(threading.Thread):
         """Wait for a limit; end the run there."""
         while not (why := self.over()):
             time.sleep(TURN)
-        self.stage.stop(why, self.line())
-        self.stage.leave()
+        self.stage.leave(why, self.line())
 
     def over(self) -> str:
         """Return which limit is reached, empty when none is."""

@@ -39,15 +39,13 @@ from mpslint.verify.child.standin import StandIn, lstm_in_one, pickle_without_va
 from mpslint.verify.child.torch_patches import (
     Shortened,
     count_steps,
-    generators_for_mps,
     no_compile,
-    no_pinning,
     no_saving,
     note_checkpoints,
     overwrite_where_swap_fails,
     pretend_mps,
     say_it_is_a_mac,
-    serve_default_device,
+    serve_mps,
     short_loaders,
 )
 from mpslint.verify.emulator.allocator import LateAllocator, OutOfMemoryError
@@ -77,21 +75,19 @@ class Stage:
         assert job.script is not None
         self.job, self.script = job, job.script
         self.code = pieces(Path(self.script.file), self.script.shown)
-        shown = {piece.file: piece.shown for piece in self.code}
-        shown.update(siblings(Path(self.script.file), Path(self.script.root or Path(self.script.file).parent)))
-        self.coverage = Coverage(job.machine.torch, shown)
+        self.root = Path(self.script.root or Path(self.script.file).parent)
+        self.lines = {piece.file: piece.shown for piece in self.code} | siblings(Path(self.script.file), self.root)
+        self.coverage = Coverage(job.machine.torch, self.lines)
         self.coverage.is_fallback_on = os.environ.get("PYTORCH_ENABLE_MPS_FALLBACK") == "1"
         self.shortened = Shortened()
         self.is_emulated = self.script.device == "emulated"
-        bounds = limits_of(job.machine)
-        self.recommended = bounds.recommended
+        self.recommended = limits_of(job.machine).recommended
         self.allocator = LateAllocator(job.machine)
         self.memory = LiveMemory(births=[] if job.memory_sizes else None, allocator=self.allocator)
         self.keys = self.counted = graph_cache(job.machine.torch, self.allocator.retain)
         allowed = seconds * SHARE_OF_TIME if self.is_emulated else min(seconds * SHARE_OF_TIME, SECONDS_ON_CPU)
         values = self.script.values if self.script.device == "cpu" else math.inf
         self.clock = Clock(self.script.steps, time.monotonic() + allowed, progress, values, user_line=self.coverage.user_line)
-        self.lines = shown
         self.precision, self.casts = Precision(), Casts()
         self.clock.meter = Meter(0.0, falls_back=self.coverage.falls_back) if self.is_emulated else None
         self.peaks: Peaks | None = None
@@ -136,9 +132,7 @@ class Stage:
         if self.script.device == "real":
             self.clock.gauge = mps_gauge() if self.job.backend == "mps" else cuda_gauge()
         else:
-            serve_default_device("meta" if self.is_emulated else "cpu")
-            generators_for_mps()
-            no_pinning()
+            serve_mps("meta" if self.is_emulated else "cpu")
         self.precision = note_precision(self.job.machine, self.coverage.report, self.script.device, self.casts, self.coverage.user_line)
         note_checkpoints(self.served)
         self.process = os.getpid()
@@ -151,7 +145,7 @@ class Stage:
         short_loaders(self.clock, self.shortened, self.script.evaluation_batches, check)
         code = [*(piece.text for piece in self.code), *texts_of(self.lines)]
         changes = library_changes(self.clock, self.shortened, self.script, self.coverage.report, code)
-        AfterImport(changes, Path(self.script.root or Path(self.script.file).parent)).install()
+        AfterImport(changes, self.root).install()
         sys.meta_path.append(Metrics())
 
     def empty_cache(self) -> None:
@@ -286,22 +280,17 @@ class Stage:
             with torch._C.DisableTorchFunction():
                 self.kept_of_batches = kept_by_batches(self.memory, range(marks[0].count, marks[-1].count), self.lines, len(marks) - 1)
 
-    def leave(self) -> None:
-        """End the process at once, with what was seen."""
+    def leave(self, why: str = "", line: str = "") -> None:
+        """End the process at once, with what was seen, and what ended the run before it had shown enough."""
+        if why:
+            self.stop(why, line)
         self.leave_with(self.result(time.perf_counter() - self.started))
 
     def exit_now(self, code: int = 0) -> None:
         """Stand for os._exit() in the user's own process."""
         if os.getpid() != self.process:
             EXIT(code)
-        if code or not self.clock.done:
-            self.stop(f"by os._exit({code!r})", self.coverage.user_line())
-        self.leave()
-
-    def asked_again(self, why: str) -> None:
-        """End code that goes on asking for input although it was told to stop."""
-        self.stop(f"because {why}", self.coverage.user_line())
-        self.leave()
+        self.leave(f"by os._exit({code!r})" if code or not self.clock.done else "", self.coverage.user_line())
 
     def failed(self, error: BaseException) -> None:
         """Keep what ended the user's code, and the line of theirs where it happened."""

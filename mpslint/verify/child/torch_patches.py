@@ -140,12 +140,6 @@ class Generator(torch._C.Generator, metaclass=_AnyGenerator):
         return torch.device("mps", 0) if self.is_mps else torch.device("cpu")
 
 
-def generators_for_mps() -> None:
-    """Let `torch.Generator(device="mps")` be made."""
-    module: Any = torch
-    module.Generator = Generator
-
-
 def overwrite_where_swap_fails() -> None:
     """Let a module be moved whose weights a living graph refers to: torch swaps tensors of different kinds only where nothing does. Weights
     that have no shape yet can't be swapped: others are made in their place."""
@@ -179,17 +173,15 @@ def overwrite_where_swap_fails() -> None:
     module._apply = apply
 
 
-def no_pinning() -> None:
-    """Let `tensor.pin_memory()` copy without pinning: there is no accelerator to pin for."""
-    tensor: Any = torch.Tensor
-    tensor.pin_memory = lambda self, device=None: self.clone()
-    tensor.is_pinned = lambda self, device=None: False
-
-
-def serve_default_device(served: str) -> None:
-    """Let `torch.set_default_device("mps")` set the device that serves it."""
+def serve_mps(served: str) -> None:
+    """Let generators for MPS be made, and `torch.set_default_device("mps")` set the device that serves it; `tensor.pin_memory()` copies
+    without pinning: there is no accelerator to pin for."""
+    module: Any = torch
     original = torch.set_default_device
-    torch.set_default_device = lambda device: original(served if str(device).startswith("mps") else device)
+    module.set_default_device = lambda device: original(served if str(device).startswith("mps") else device)
+    module.Generator = Generator
+    module.Tensor.pin_memory = lambda self, device=None: self.clone()
+    module.Tensor.is_pinned = lambda self, device=None: False
 
 
 def no_compile(shortened: Shortened) -> None:

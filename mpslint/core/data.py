@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import json
 import types
 import typing
@@ -34,8 +35,7 @@ def from_data(kind: type[T], data: Any, where: str = "") -> T:
     """Return the `kind` that `data` describes. Raises UsageError naming the key that is unknown, missing or of a wrong type."""
     if not isinstance(data, Mapping):
         raise UsageError(f"{where or kind.__name__}: expected an object with keys, got {data!r:.60}")
-    hints = typing.get_type_hints(kind)
-    fields = {field.name: field for field in dataclasses.fields(kind)}  # type: ignore[arg-type]
+    hints, fields = _declared(kind)  # type: ignore[arg-type]
     for key in data:
         if key not in fields:
             raise UsageError(f"{_join(where, key)}: unknown key; known keys are {', '.join(fields)}")
@@ -46,6 +46,12 @@ def from_data(kind: type[T], data: Any, where: str = "") -> T:
         elif field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING:
             raise UsageError(f"{_join(where, name)}: this key is required")
     return kind(**values)
+
+
+@functools.lru_cache(maxsize=256)
+def _declared(kind: Any) -> tuple[dict[str, Any], dict[str, dataclasses.Field[Any]]]:
+    """Return the types of a dataclass's fields, and the fields, by name."""
+    return typing.get_type_hints(kind), {field.name: field for field in dataclasses.fields(kind)}
 
 
 def _convert(hint: Any, value: Any, where: str) -> Any:
