@@ -10,8 +10,9 @@ import re
 from collections.abc import Collection
 from typing import Any
 
+from mpslint.core.knowledge import platform_data
 from mpslint.facts.events import Certainty, Operand, TensorEvent
-from mpslint.facts.values import UNKNOWN, Class, Function, Instance, Items, Known, Value, alternatives_of
+from mpslint.facts.values import UNKNOWN, Call, Class, Function, Instance, Items, Known, Mapping, Value, alternatives_of
 from mpslint.program.machine import Walker
 
 _WRAPPERS = ("Optional", "Annotated", "Final", "ClassVar", "Union")
@@ -26,6 +27,21 @@ def hold(m: Walker, annotation: ast.expr | None, value: Value) -> None:
     new = {one.value for one in alternatives_of(value) if isinstance(one, Known) and one.value in m.instead.values()}
     if new and (listed := _listed(m, annotation)) is not None and not new <= set(listed):
         note(m, annotation)
+
+
+def hold_call(m: Walker, call: Call) -> None:
+    """Note where a package that has devices of its own only is given a constant of a fix."""
+    said = platform_data("cuda")["without_mps"]
+    if not m.instead or m.is_silent or not any(name.split(".")[0] in said["packages"] for name in call.names):
+        return
+    given = [*call.arguments, *(one for name, one in call.keywords.items() if name in said["arguments"])]
+    tables = [one.value for one in (*call.arguments, *call.keywords.values()) if isinstance(one.value, Mapping)]
+    values = [
+        *(one.value for one in given),
+        *(table.slots[name].value for table in tables for name in said["arguments"] if name in table.slots),
+    ]
+    if any(isinstance(one, Known) and one.value in m.instead.values() for value in values for one in alternatives_of(value)):
+        note(m, call.node)
 
 
 def note(m: Walker, node: ast.AST) -> None:

@@ -58,3 +58,16 @@ def test_what_takes_other_texts_takes_the_mac(code: str) -> None:
 def test_a_pattern_that_may_take_for_ever_is_not_tried() -> None:
     """What isn't tried refuses nothing."""
     assert is_fixed(PATTERN.format(pattern="^((((((a*)*)*)*)*)*)*$"))
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "from xgboost import XGBClassifier\nXGBClassifier(device=device)",
+        "import xgboost as xgb\nxgb.train({'device': device}, data)",
+        "from faster_whisper import WhisperModel\nWhisperModel('tiny', device)",
+    ],
+)
+def test_a_package_with_devices_of_its_own_is_given_no_other(call: str) -> None:
+    """The same name is that of the device of a network."""
+    assert not is_fixed(f"device = {CHOICE}\n{USE.format(device='device')}{call}\n")
