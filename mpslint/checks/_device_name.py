@@ -5,17 +5,21 @@ from __future__ import annotations
 import ast
 import functools
 from collections.abc import Sequence
+from pathlib import PurePath
 from typing import TypeGuard
 
 from mpslint.core.finding import Edit, Span
 from mpslint.core.grouped import grouped
+from mpslint.core.knowledge import platform_data
 from mpslint.core.record import record
+from mpslint.facts.facts import EnvironmentWrite
 from mpslint.program.platform import load_platform
 from mpslint.program.walk import bound_by, first_line
 from mpslint.rule.judge import Match, Peers
-from mpslint.settings.evidence import Evidence
-from mpslint.settings.importing import import_edits, is_read_once
+from mpslint.settings.evidence import Evidence, once
+from mpslint.settings.importing import has_forks, import_edits, is_imported_after, is_read_once
 from mpslint.source.document import Kind
+from mpslint.source.magics import binds_nothing
 
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
@@ -33,7 +37,7 @@ def device_name(match: Match, evidence: Evidence, choice: str) -> DeviceName | N
 
     None where the place is the only one of its kind, or itself gives the device a name.
     """
-    device = _device(match.values["value"])
+    device = _device(match.values["value"], evidence)
     if _assigned_name(match.node, evidence) is not None:
         return None
     name = _chosen_before(match, match.peers, device, evidence)
@@ -43,15 +47,24 @@ def device_name(match: Match, evidence: Evidence, choice: str) -> DeviceName | N
 @functools.lru_cache(maxsize=8)  # asked at every place, and the same for all
 def _new_constant(peers: Peers, device: str, choice: str, evidence: Evidence) -> DeviceName | None:
     """Return a new constant for the places that neither give the device a name nor have a name for it; None for a single one."""
-    alike = [one for one in peers.matches if _device(one.values["value"]) == device and _assigned_name(one.node, evidence) is None]
+    alike = [
+        one for one in peers.matches if _device(one.values["value"], evidence) == device and _assigned_name(one.node, evidence) is None
+    ]
     nameless = [one for one in alike if _chosen_before(one, peers, device, evidence) is None]
     name = _new_name(peers, device, evidence) if len({peer.span for peer in nameless}) > 1 else None
     edits = _definition(f"{name} = {choice}", nameless, evidence) if name is not None else None
     return DeviceName(name, edits) if name is not None and edits is not None else None
 
 
-def _device(text: str) -> str:
-    return text.removesuffix(":0")
+def _device(text: str, evidence: Evidence) -> str:
+    """Return what a device is called: `cuda` is the first one, unless the run makes another one the current device."""
+    return text if _sets_current(evidence.whole or evidence) else text.removesuffix(":0")
+
+
+@once
+def _sets_current(evidence: Evidence) -> bool:
+    sets = platform_data("cuda")["sets_current"]
+    return not evidence.calls_of_name.keys().isdisjoint(sets["calls"]) or any(True for one in sets["names"] for _ in evidence.naming(one))
 
 
 def _assigned_name(node: ast.AST | None, evidence: Evidence) -> str | None:
@@ -80,7 +93,7 @@ def _chosen_before(match: Match, peers: Peers, device: str, evidence: Evidence) 
         if evidence.span_of(statement) >= here:
             return None
         is_taken = said == device and (not is_object or _takes_objects(match, evidence))
-        if is_taken and _is_only_device(name, match.node, evidence):
+        if is_taken and _is_only_device(name, match.node, evidence) and not _is_starred(evidence.span_of(statement).start, evidence):
             return name
     return None
 
@@ -93,7 +106,7 @@ def _choices(peers: Peers, evidence: Evidence) -> Sequence[tuple[tuple[str, ast.
     asked = (one.node for one in evidence.facts.choices if one.source in questions and isinstance(one.node, ast.IfExp))
     chosen = [(node, node.body) for node in asked] + [(peer.node, peer.node) for peer in peers.matches]
     constants = ((node, said.value) for node, said in chosen if isinstance(said, ast.Constant) and isinstance(said.value, str))
-    found = [(named, _device(text)) for node, text in constants if (named := _named(node, evidence)) is not None]
+    found = [(named, _device(text, evidence)) for node, text in constants if (named := _named(node, evidence)) is not None]
     return sorted(found, key=lambda one: evidence.span_of(one[0][1]).start)
 
 
@@ -138,7 +151,9 @@ def _new_name(peers: Peers, device: str, evidence: Evidence) -> str | None:
     def is_used(name: str) -> bool:
         return any(isinstance(one, ast.Name) or name in bound_by(one) for one in evidence.naming(name))
 
-    places = grouped((_device(one.values["value"]), one.span) for one in peers.matches if _assigned_name(one.node, evidence) is None)
+    places = grouped(
+        (_device(one.values["value"], evidence), one.span) for one in peers.matches if _assigned_name(one.node, evidence) is None
+    )
     devices = [one for one, spans in places.items() if len(set(spans)) > 1]
     return dict(zip(devices, (name for name in names if not is_used(name)), strict=False)).get(device)
 
@@ -148,10 +163,12 @@ def _definition(line: str, places: Sequence[Match], evidence: Evidence) -> tuple
     first = min((match for match in places if match.node is not None), key=lambda match: match.span, default=None)
     statement = _outermost(first.node, evidence) if first is not None and first.node is not None else None
     start = _line_start(statement, evidence) if statement is not None else None
-    if statement is None or start is None or _is_set_by_function(start, evidence):
+    if statement is None or start is None or _is_too_early(start, evidence) or _is_starred(start, evidence):
         return None
     document, newline = evidence.document, evidence.document.newline_at(start)
     number, cell = document.line_at(start), document.cell_at(start)
+    if cell is not None and binds_nothing(document.text[cell.span.start : cell.span.end]):
+        return None
     while (
         number > 1
         and document.line_text(number - 1).startswith("#")
@@ -168,11 +185,30 @@ def _definition(line: str, places: Sequence[Match], evidence: Evidence) -> tuple
     return (Edit(Span(start, start), f"{before}{line}{after}"), *added)
 
 
-def _is_set_by_function(place: int, evidence: Evidence) -> bool:
-    """Return whether a function sets a variable that torch reads only once: it may be called before torch is asked."""
+def _is_starred(place: int, evidence: Evidence) -> bool:
+    """Return whether `from x import *` below a place of a module may give its names another meaning, or gives them to another file."""
+    part, path = evidence.document.part_at(place), PurePath(evidence.document.part_at(place).document.path)
+    module = path.parent.name if path.stem == "__init__" else path.stem
+    for one in (evidence.whole or evidence).naming("*"):
+        start = evidence.span_of(one).start if isinstance(one, ast.ImportFrom) else -1
+        is_own = evidence.document.part_at(start) is part if evidence.document.parts else True
+        if start > place if is_own else getattr(one, "module", "").rpartition(".")[2] == module:
+            return True
+    return False
+
+
+def _is_too_early(place: int, evidence: Evidence) -> bool:
+    """Return whether asking for CUDA at a place of a module may come too early: before the run sets a variable that torch reads only once,
+    or before it forks, after which no process could use CUDA."""
     part = evidence.document.part_at(place).span
-    writes = (write for write in evidence.facts.environment if part.start <= write.start < part.end and is_read_once(write, "torch"))
-    return any(write.context is not None and write.context.functions for write in writes)
+
+    def is_before(write: EnvironmentWrite) -> bool:
+        if part.start <= write.start < part.end and write.context is not None and not write.context.functions:
+            return write.start < place
+        return is_imported_after(write, place, evidence)
+
+    writes = (write for write in evidence.facts.environment if is_read_once(write, "torch"))
+    return has_forks(evidence) or not all(map(is_before, writes))
 
 
 def _outermost(node: ast.AST, evidence: Evidence) -> ast.AST:

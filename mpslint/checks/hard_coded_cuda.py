@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import functools
 import re
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -28,6 +29,7 @@ from mpslint.facts.values import (
     Symbol,
     Unknown,
     Value,
+    alternatives_of,
     any_guard,
     is_weak,
     origin_of,
@@ -37,10 +39,11 @@ from mpslint.program.walk import walk
 from mpslint.rule.guards import is_caught, is_skipped, on_every_way
 from mpslint.rule.judge import Match
 from mpslint.rule.one_process import is_of_one_process
+from mpslint.settings.dialects import load_dialects
 from mpslint.settings.evidence import Evidence, once
 from mpslint.settings.short import as_on
 from mpslint.settings.spelling import WrittenSetting, quote_of
-from mpslint.tensors.traits import is_module
+from mpslint.tensors.traits import is_module, is_tensor
 from mpslint.tensors.weights import has_weights
 
 SPEAKS_OF_CUDA = re.compile(r"cuda|gpu|nccl|triton", re.IGNORECASE)
@@ -57,9 +60,13 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
     """Yield each place that decides for CUDA, with its first use.
 
     Option `by_default` asks for defaults of the command line instead of plain constants, and for what a switch puts on CUDA that is on by
-    default; `switches` is what the test of a switch speaks of. What takes a device, and what it raises for CUDA, by name or role, is in
+    default; `switches` is what the test of a switch speaks of. Option `own` asks for the calls of methods of this name that the program
+    has itself. What takes a device, and what it raises for CUDA, by name or role, is in
     `rules/platform/cuda.yaml`.
     """
+    if options.get("own"):
+        yield from _own_methods(evidence)
+        return
     switches = re.compile(options["switches"]) if options.get("switches") else None
     uses = _uses(evidence)
     placed = {id(origin_of(argument.value)) for _, role, argument in uses if argument is not None and role != NAMED}
@@ -88,6 +95,14 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
         elif is_weak(argument.value) is bool(options.get("by_default")) and (call.context.called or not is_weak(argument.value)):
             use, its_role, given = first.get(id(origin_of(argument.value)), (call, role, argument))
             yield replace(_constant(evidence, use, given, _raised(use, its_role), goes_on), context=call.context)
+
+
+def _own_methods(evidence: Evidence) -> Iterator[Match]:
+    """Yield the calls `x.cuda()` of methods that the program defines: what they do is found in them."""
+    for method in evidence.naming("cuda"):
+        for read in evidence.facts.uses.of(method) if isinstance(method, ast.FunctionDef) else ():
+            if isinstance(call := evidence.parents.get(read), ast.Call) and isinstance(read, ast.Attribute):
+                yield Match(_span_of_method(call, read.attr, evidence), node=call)
 
 
 def _holds_nothing(value: Value | None) -> bool:
@@ -213,11 +228,14 @@ def _is_option(decorator: ast.expr) -> bool:
 
 def _method(evidence: Evidence, call: Call, raises: str, is_left: bool) -> Match:
     """Return the match of `x.cuda()`, at `cuda()`."""
-    whole, callee = evidence.span_of(call.node), evidence.span_of(call.node.func)
-    span = Span(callee.end - len(call.method), whole.end)
+    span = _span_of_method(call.node, call.method, evidence)
     use = f".{call.method}()"
     values = {"value": "cuda", "written": use, "use": use, "raises": raises, "left": is_left, "instead": {id(call.node): "mps"}}
     return Match(span, values, call=call, context=call.context, node=call.node)
+
+
+def _span_of_method(call: ast.Call, name: str, evidence: Evidence) -> Span:
+    return Span(evidence.span_of(call.func).end - len(name), evidence.span_of(call).end)
 
 
 def _constant(evidence: Evidence, call: Call, argument: Argument, raises: str, is_left: bool) -> Match:
@@ -281,9 +299,34 @@ def rewrite(match: Match, evidence: Evidence) -> WrittenSetting | None:
     elif named is None and not isinstance(parent, PLAIN_PLACES):
         new = f"({new})"
     shown = f".{new}" if is_method else new
+    reason = "nothing shows that what it is called on has .to()" if is_method and _may_lack_to(match.call, evidence) else ""
     if named is not None and named.edits:
-        return WrittenSetting((Edit(match.span, new), *named.edits), f"{shown}, with {named.name} = {choice}")
-    return WrittenSetting((Edit(match.span, new),), shown)
+        return WrittenSetting((Edit(match.span, new), *named.edits), f"{shown}, with {named.name} = {choice}", reason=reason)
+    return WrittenSetting((Edit(match.span, new),), shown, reason=reason)
+
+
+def _may_lack_to(call: Call | None, evidence: Evidence) -> bool:
+    """Return whether `.cuda()` is called on what isn't seen to be a tensor or a module, and may be of a class that has no `.to()`: one of
+    the project's, which the run defines or which is in a module that isn't read."""
+    values = alternatives_of(call.receiver) if call is not None and call.receiver is not None else ()
+    others = [one for one in values if not is_tensor(one) and not is_module(one)]
+    return any(_is_of_project(getattr(one, "name", ""), evidence) for one in others) or bool(others and _without_to(evidence))
+
+
+def _is_of_project(name: str, evidence: Evidence) -> bool:
+    """Return whether what has a qualified name is of a package that isn't Python's, and that neither rules nor the project's pins know."""
+    root = name.partition(".")[0]
+    published = (*load_dialects().roots, *platform_data("cuda")["devices"]["roots"], *evidence.target.versions)
+    return bool(root) and root not in sys.stdlib_module_names and root not in published
+
+
+@once
+def _without_to(evidence: Evidence) -> bool:
+    """Return whether a run defines a class that has `.cuda()`, no `.to()`, and no base to have it from."""
+    run = evidence.whole or evidence
+    classes = (run.parents.get(one) for one in run.naming("cuda") if isinstance(one, ast.FunctionDef))
+    bare = (one for one in classes if isinstance(one, ast.ClassDef) and not one.bases)
+    return any("to" not in (getattr(inner, "name", "") for inner in one.body) for one in bare)
 
 
 @once

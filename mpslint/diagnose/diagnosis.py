@@ -60,6 +60,8 @@ class UnknownError:
     place: LogPlace
     frame: UserLine | None = None
     library: TracedFrame | None = None
+    is_end: bool = False
+    """Whether it ended the run, in a log that speaks of all that is known before it, and ends no traceback with that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +97,8 @@ class Diagnosis:
     def outcome(self) -> Explained:
         """Return how much is explained: a warning explains nothing about an exception that is not known."""
         cause = self.cause
-        if cause is not None and cause.explanation.certain and (cause.message.severity.rank == 0 or not self.unknown):
+        is_other = any(one.is_end for one in self.unknown) if cause is not None and cause.message.severity.rank == 0 else self.unknown
+        if cause is not None and cause.explanation.certain and not is_other:
             return Explained.EXPLAINED
         if self.memory_log is not None and self.memory_log.certain and not self.unknown:
             return Explained.EXPLAINED

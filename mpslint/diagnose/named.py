@@ -47,7 +47,14 @@ def unknown_errors(log: Log, known: Sequence[tuple[int, int]]) -> tuple[UnknownE
         if match and not (before and start < known[before - 1][1]):
             found[match.group()] = start
     last = [*found.items()][-_MOST_SHOWN:]
-    return tuple(UnknownError(text, log.place(start), own_frame(log, start), library_frame(log, start)) for text, start in last)
+    raised = (bisect.bisect_left(known_starts, start + _LONGEST) - bisect.bisect_left(known_starts, start) for start in traced)
+    ends = traced if known and not any(raised) else frozenset()
+
+    def told(text: str, start: int) -> UnknownError:
+        is_end = start in ends and start > known[-1][1]
+        return UnknownError(text, log.place(start), own_frame(log, start), library_frame(log, start), is_end)
+
+    return tuple(told(*one) for one in last)
 
 
 def _ends_of_tracebacks(text: str) -> Iterator[int]:

@@ -276,6 +276,8 @@ def get_item(m: Walker, base: Value, index: Value) -> Value:
     if isinstance(base, Symbol) and base.name == "sys.modules" and same(m.lookup("__name__"), index):
         return m.home or Instance(NAMES, slots=m.root.slots)
     if isinstance(base, Symbol):
+        if base.name in m.platform.literals:
+            return Items("literal", dict(enumerate(index.values() if isinstance(index, Items) else [index])))
         return index if base.name in m.platform.transparent else UNKNOWN
     if isinstance(base, Class) and isinstance(own := base.lookup("__class_getitem__"), Function):
         return call_function(m, own, [base, index], {}, False, None)

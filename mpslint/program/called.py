@@ -8,6 +8,7 @@ from dataclasses import replace
 from mpslint.core.knowledge import platform_data
 from mpslint.facts.copied import copied
 from mpslint.facts.values import Argument, Call, Instance, Value
+from mpslint.program import listed
 from mpslint.program.arguments import CallArguments
 from mpslint.program.machine import Walker
 
@@ -43,6 +44,7 @@ def record_call(
     )
     if not m.is_silent:
         m.facts.calls.append(call)
+        listed.hold_call(m, call)
     elif m.preparation is not None:
         m.preparation.calls.append(call)
     return call

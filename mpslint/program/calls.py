@@ -40,6 +40,7 @@ from mpslint.program import (
     fields,
     implicit,
     lengths,
+    listed,
     lists,
 )
 from mpslint.program.arguments import CallArguments
@@ -326,8 +327,8 @@ def _of_python(m: Walker, name: str, arguments: CallArguments, node: ast.Call) -
 
 def instantiate(m: Walker, cls: Class, arguments: CallArguments, node: ast.Call | None) -> Value:
     """Return a new object of a class of the program; its constructor is followed, its dataclass fields are filled."""
-    if m.platform.enumerations.intersection(cls.outside_bases()):
-        return _member_of(cls, arguments)
+    if not (m.platform.enumerations | m.platform.closed_enumerations).isdisjoint(cls.outside_bases()):
+        return _member_of(m, cls, arguments)
     if cls.lookup(BASES) is not None:
         effects.not_followed(m, [cls, *arguments.all])
         m.store.lose(cls)
@@ -362,12 +363,15 @@ def instantiate(m: Walker, cls: Class, arguments: CallArguments, node: ast.Call 
         instance.call = call
     elif node is not None:
         follow_callbacks(m, arguments)
+    fields.hold(m, instance, cls)
     return instance
 
 
-def _member_of(cls: Class, arguments: CallArguments) -> Value:
+def _member_of(m: Walker, cls: Class, arguments: CallArguments) -> Value:
     """Return the object of an enumeration that has a value."""
     value = arguments.first() or UNKNOWN
+    if isinstance(value, Known) and (values := listed.members(m, cls)) is not None and value.value not in values:
+        raise Raised("ValueError")
     members = [one for one in cls.slots.values() if isinstance(one, Instance) and one.cls is cls]
     return next((one for one in members if isinstance(value, Known) and same(one.slots["value"], value)), UNKNOWN)
 

@@ -21,6 +21,7 @@ from mpslint.facts.values import (
     Value,
     weakened,
 )
+from mpslint.program import listed
 from mpslint.program.arguments import CallArguments
 from mpslint.program.exits import may_raise
 from mpslint.program.machine import Walker
@@ -145,6 +146,16 @@ def replaced(m: Walker, arguments: CallArguments, node: ast.Call) -> Value | Non
     names = [name for name in old.cls.all_fields() if not _says(old.cls, name, "init", False)]
     kept = {name: Argument(m.attribute(old, name, None), None, None, unpacked=True) for name in names if name not in arguments.keywords}
     return m.calls.instantiate(m, old.cls, CallArguments((), {**kept, **arguments.keywords}, arguments.is_open), node)
+
+
+def hold(m: Walker, instance: Instance, cls: Class) -> None:
+    """Note the fields of a new object that hold a constant of a fix which their annotations don't list."""
+    for own in cls.lineage() if m.instead and has_fields(m, cls) else ():
+        before, m.frame = m.frame, own.frame or m.frame
+        for one in own.node.body:
+            if isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name) and one.target.id in instance.slots:
+                listed.hold(m, one.annotation, instance.slots[one.target.id])
+        m.frame = before
 
 
 def finish(m: Walker, made: Value, node: ast.Call | None) -> None:

@@ -24,7 +24,7 @@ from mpslint.facts.values import (
     settled,
     weakened,
 )
-from mpslint.program import effects, implicit
+from mpslint.program import effects, implicit, listed
 from mpslint.program.exits import Departure, Exit, Raised, cut, marks
 from mpslint.program.machine import DEEPEST_CALL, Walker
 from mpslint.program.stubs import hooks as stubs
@@ -248,4 +248,6 @@ def _bind_parameters(
     if parameters.kwarg is not None:
         written = {one.arg: one.value for one in node.keywords} if isinstance(node, ast.Call) else {}
         bound[parameters.kwarg.arg] = Mapping({name: DictEntry(value, written.get(name)) for name, value in extra.items()}, None, is_open)
+    for parameter in (*parameters.posonlyargs, *parameters.args, *parameters.kwonlyargs) if m.instead else ():
+        listed.hold(m, parameter.annotation, bound.get(parameter.arg, UNKNOWN))
     frame.slots.update({name: settled(value) for name, value in bound.items()})

@@ -42,6 +42,8 @@ class Platform:
     suppressors: frozenset[str]
     swallowers: frozenset[str]
     enumerations: frozenset[str]
+    closed_enumerations: frozenset[str]
+    literals: frozenset[str]
     devices: frozenset[str]
     device_arguments: frozenset[str]
     core_counts: frozenset[str]

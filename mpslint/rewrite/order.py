@@ -11,14 +11,14 @@ from mpslint.facts.facts import EnvironmentWrite
 from mpslint.facts.values import Context
 from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
-from mpslint.settings.importing import is_read_once
+from mpslint.settings.importing import has_forks, is_imported_after, is_read_once
 
 DRIVER = "CUDA_"
 """Variables that the driver reads when it starts."""
 
 
-def asked_too_early(edits: Sequence[Edit], match: Match, evidence: Evidence) -> EnvironmentWrite | None:
-    """Return the variable of the driver that a program sets after some edits ask for CUDA.
+def asked_too_early(edits: Sequence[Edit], match: Match, evidence: Evidence) -> str:
+    """Return what goes wrong with CUDA where some edits ask for it too early: before the program sets a variable of the driver, or forks.
 
     A question inside the call that was found is no earlier than what the call itself does with the device.
     """
@@ -26,8 +26,11 @@ def asked_too_early(edits: Sequence[Edit], match: Match, evidence: Evidence) -> 
     within = evidence.span_of(match.call.node) if match.call is not None else None
     asking = [edit.span for edit in edits if asks in edit.text and (within is None or edit.span not in within)]
     places = [span for span in asking if asks not in evidence.document.text[span.start : span.end]]
+    if places and has_forks(evidence):
+        return f"with CUDA, processes that are forked after {asks} can't use the GPU"
     writes = (one for one in evidence.facts.environment if places and one.name.startswith(DRIVER) and is_read_once(one, "torch"))
-    return next((write for write in writes for place in places if _is_before(place, write, match, evidence)), None)
+    late = next((write for write in writes for place in places if _is_before(place, write, match, evidence)), None)
+    return f"with CUDA, {late.name} has no effect when it's set after {asks}" if late is not None else ""
 
 
 def _is_before(place: Span, write: EnvironmentWrite, match: Match, evidence: Evidence) -> bool:
@@ -37,7 +40,8 @@ def _is_before(place: Span, write: EnvironmentWrite, match: Match, evidence: Evi
         if here is None or there is None:
             return True
         if here != there:
-            return here < there
+            is_same = evidence.document.part_at(here).span == evidence.document.part_at(there).span
+            return here < there if is_same else not is_imported_after(write, here, evidence)
     return True
 
 

@@ -66,10 +66,8 @@ def _judged(recipe: FixRecipe, written: WrittenSetting, match: Match, evidence: 
         return Fix(Safety.UNSAFE, summary, written.edits, COMMENT_REASON)
     if written.reason:
         return Fix(Safety.UNSAFE, summary, written.edits, written.reason)
-    if recipe.safety is Safety.SAFE and (late := asked_too_early(written.edits, match, evidence)) is not None:
-        return Fix(
-            Safety.UNSAFE, summary, written.edits, f"with CUDA, {late.name} has no effect when it's set after torch.cuda.is_available()"
-        )
+    if recipe.safety is Safety.SAFE and (late := asked_too_early(written.edits, match, evidence)):
+        return Fix(Safety.UNSAFE, summary, written.edits, late)
     if recipe.safety is Safety.SAFE and _changes_other_machines(recipe, match, evidence):
         return Fix(Safety.UNSAFE, summary, written.edits, FOR_ALL_REASON)
     return Fix(recipe.safety, summary, written.edits, fill(recipe.reason, match, evidence))

@@ -33,7 +33,7 @@ SUBJECTS = tuple(
 )
 _OPTIONS = {
     "setting": {"elsewhere", "in_run"}, "method": {"receiver"}, "import": {"later"}, "uses": {"in_run"}, "asks": {"in_run"},
-    "trained": {"adapts", "as_part"}, "runs_on": {"already"},
+    "trained": {"adapts", "as_part", "recasts"}, "runs_on": {"already"},
     "event": {"of", "certainty", "dtype", "graph", "follows", "memory"},
 }  # fmt: skip
 """What the subjects of conditions take as `options`; a check has its own."""

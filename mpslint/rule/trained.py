@@ -57,8 +57,9 @@ def _trainings(evidence: Evidence) -> Iterator[tuple[Matched, Mapping[str, Argum
 def is_trained_as(setting: Setting, evidence: Evidence, options: Mapping[str, Any]) -> bool:
     """Return whether weights have the dtype of which a setting speaks when a Trainer or an optimizer gets their model.
 
-    Option `adapts` names the methods that give a model adapters, so that its own weights are not what is trained; with `as_part` it is
-    enough that a Trainer gets the model, or what is made of it.
+    Option `adapts` names the methods that give a model adapters, so that its own weights are not what is trained, and `recasts` those that
+    give a part of it weights of another dtype, which may be what is trained; with `as_part` it is enough that a Trainer gets the model, or
+    what is made of it.
     """
     call, order, by_result = setting.call, evidence.call_order, evidence.file_plans.by_result
     made = by_result.get(id(call.result)) if call is not None else None
@@ -69,6 +70,9 @@ def is_trained_as(setting: Setting, evidence: Evidence, options: Mapping[str, An
         models = (model.value for model, role in trainings if model is not None and role == "trainer")
         return made is not None and any(part is made for model in models for part in behind(model, by_result))
     adapted = {id(one.receiver) for name in options.get("adapts", ()) for one in evidence.calls_of_method.get(name, ())}
+    adapted |= {
+        id(model) for name in options.get("recasts", ()) for one in evidence.calls_of_method.get(name, ()) for model in _around(one)
+    }
     for run, given, name in _trainings(evidence):
         if name not in given or "peft_config" in given or order[id(run.call)] < order[id(call)] or _evaluates_by_default(run, evidence):
             continue
@@ -82,6 +86,14 @@ def is_trained_as(setting: Setting, evidence: Evidence, options: Mapping[str, An
             if is_own and _has_dtype(value, setting):
                 return True
     return False
+
+
+def _around(call: Call) -> Iterator[Value]:
+    """Yield what a method is called on a part of."""
+    part = call.receiver
+    while isinstance(part, Instance) and part.owner is not None:
+        part = part.owner
+        yield part
 
 
 def _has_dtype(weights: Value, setting: Setting) -> bool:

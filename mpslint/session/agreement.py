@@ -30,13 +30,23 @@ def with_runs(finding: Finding, same: Sequence[Finding], as_one: Set[str], is_he
     related |= {(one.path, one.span): one for one in finding.related}
     fix = finding.fix
     if finding.rule in as_one and same:
-        is_unseen = fix is None or not (fix.edits or is_held)
-        fix = next((one.fix for one in same if one.fix is None or one.fix.safety is Safety.MANUAL), same[0].fix if is_unseen else fix)
+        fix = _agreed(fix, [one.fix for one in same], is_held)
     worst = min((one for one in (finding, *same) if not one.awaits), key=lambda one: one.severity.rank, default=finding)
     severity, message = (worst.severity, worst.message) if not finding.awaits else (finding.severity, finding.message)
     if not same:
         return finding
     return replace(finding, severity=severity, message=message, entries=entries, related=tuple(related.values()), fix=fix)
+
+
+def _agreed(own: Fix | None, of_runs: Sequence[Fix | None], is_held: bool) -> Fix | None:
+    """Return what is offered for a place: what a run leaves to its user, else what changes least; a run that writes another text than the
+    file by itself knows what that depends on."""
+    by_hand = [one for one in of_runs if one is None or one.safety is Safety.MANUAL]
+    offered = [one for one in of_runs if one is not None]
+    if own is not None and (own.edits or is_held):
+        texts = [[edit.text.strip() for edit in one.edits] for one in (own, *offered)]
+        offered.insert(0 if texts[0] in texts[1:] else len(offered), own)
+    return by_hand[0] if by_hand else min(offered, key=lambda one: (one.safety is Safety.SAFE, len(one.edits)))
 
 
 DONE_ELSEWHERE = ", unless another file of the run already does it"

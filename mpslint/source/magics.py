@@ -21,6 +21,8 @@ PYTHON_CELLS = frozenset(
     "time timeit capture prun debug python python3 pypy ipytest memit mprun lprun wandb scalene pyinstrument snakeviz".split()
 )
 """Cell magics whose body is Python."""
+LOCAL_CELLS = frozenset(["timeit"])
+"""Those whose body is run as a function's: the names that it binds are gone afterwards."""
 SHELL_CELLS = frozenset(["bash", "sh", "shell", "script", "!", "system", "sx"])
 WRITING_CELLS = frozenset({"writefile", "file"})
 AUTOMAGIC = frozenset(
@@ -53,6 +55,12 @@ class MaskedCell:
 def blank(text: str) -> str:
     """Return spaces for everything but line ends."""
     return _NOT_BLANK.sub(" ", text)
+
+
+def binds_nothing(text: str) -> bool:
+    """Return whether the names that a cell binds are its own."""
+    found = _CELL_MAGIC.match(text)
+    return found is not None and found[1] in LOCAL_CELLS
 
 
 def mask_cell(text: str) -> MaskedCell:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 import torch
+from click.testing import CliRunner
 
 import mpslint
+from mpslint.cli import group
 from mpslint.engine import check
 from mpslint.source.reader import read
 from mpslint.target.target import default_target
@@ -172,3 +176,34 @@ def test_the_name_of_a_function_says_nothing_where_it_certainly_runs(call: str, 
     program = f"import torch\n\ndef to_gpu(x):\n    return x.cuda()\n\nx = torch.ones(2)\n{call}\n"
 
     assert len(mpslint.check(program, select=["MPS501"]).findings) == expected
+
+
+MOVED = "import torch\n{head}\nmodel = torch.nn.Linear(2, 2)\n{moved}.cuda()\nprint(model({moved}))\n"
+
+
+@pytest.mark.parametrize(
+    ("head", "moved", "safety"),
+    [
+        ("from mylib import Batch", "Batch(3)", "unsafe"),
+        ("from mylib import loss", "loss", "unsafe"),
+        ("class Batch:\n    def cuda(self):\n        return self\n", "unknown", "unsafe"),
+        ("from timm import create_model", "create_model('a')", "safe"),
+        ("class Batch(torch.nn.Module):\n    def cuda(self):\n        return self\n", "unknown", "safe"),
+    ],
+)
+def test_what_may_have_no_to_is_not_moved_by_it(head: str, moved: str, safety: str) -> None:
+    """A class of the project that isn't read may have `.cuda()` alone; models of libraries have both."""
+    found = mpslint.check(MOVED.format(head=head, moved=moved), select=["MPS501"]).findings
+
+    assert [one.safety for one in found] == [safety]
+
+
+def test_a_method_of_the_project_is_judged_by_what_it_does(tmp_path: Path) -> None:
+    """`Batch.cuda` has no `.to` beside it, and the run shows where CUDA is asked for."""
+    (tmp_path / "batch.py").write_text(
+        "class Batch:\n    def __init__(self, x):\n        self.x = x\n    def cuda(self):\n        return self\n"
+    )
+    (tmp_path / "train.py").write_text("import torch\nfrom batch import Batch\n\nprint(Batch(torch.ones(1)).cuda())\n")
+
+    said = CliRunner().invoke(group, ["check", str(tmp_path), "--no-cache", "--format", "concise", "--select", "MPS501"]).output
+    assert "MPS501" not in said

@@ -46,3 +46,21 @@ def test_a_choice_that_is_also_a_device_stays_one(use: str, rule: str, fixed: st
 
     assert [one.rule for one in found.findings] == [rule]
     assert fixed in fix(USED.format(use=use), select=["MPS503", "MPS529"]).text
+
+
+@pytest.mark.parametrize("method", ["fit", "validate", "test", "predict"])
+def test_what_lightning_runs_it_moves_itself(method: str) -> None:
+    """Nobody has to move the model there."""
+    text = f"""\
+import lightning as L
+import torch
+
+class Net(L.LightningModule):
+    def __init__(self):
+        super().__init__()
+        self.layer = torch.nn.Linear(2, 2)
+
+trainer = L.Trainer(accelerator="gpu" if torch.cuda.is_available() else "cpu", devices=1)
+trainer.{method}(Net(), loader)
+"""
+    assert 'accelerator="auto"' in fix(text, select=["MPS529"]).text

@@ -337,3 +337,24 @@ def test_a_traceback_says_what_was_raised_whatever_it_is_called(log: str) -> Non
     text, raised = TRACED[log]
 
     assert [one.text for one in diagnose(Log("train.log", f"Epoch: 1\n{text}")).unknown] == [raised]
+
+
+OUT_OF_MEMORY = (
+    "RuntimeError: MPS backend out of memory (MPS allocated: 4.20 GiB, other allocations: 1.49 GiB, max allowed: 47.74 GiB). "
+    "Tried to allocate 64.00 GiB on private pool."
+)
+ENDED = 'Traceback (most recent call last):\n  File "train.py", line 5, in <module>\n    {line}\n{error}\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "outcome"),
+    [
+        (f"WARNING:root:caught {OUT_OF_MEMORY}\n{ENDED.format(line='dump(x)', error='TypeError: no JSON')}", Explained.UNCERTAIN),
+        (f"{ENDED.format(line='dump(x)', error='TypeError: no JSON')}WARNING:root:caught {OUT_OF_MEMORY}\n", Explained.EXPLAINED),
+        (ENDED.format(line="net(x)", error=OUT_OF_MEMORY) + ENDED.format(line="f()", error="KeyError: 'x'"), Explained.EXPLAINED),
+        (f"WARNING:root:caught {OUT_OF_MEMORY}\nTypeError: no JSON\n", Explained.EXPLAINED),
+    ],
+)
+def test_what_was_caught_does_not_explain_the_error_that_ended_the_run(text: str, outcome: Explained) -> None:
+    """The run went on behind what no traceback ends with, until a traceback ended with something else."""
+    assert diagnose(log_of_bytes(text.encode(), "log")).outcome is outcome

@@ -22,12 +22,12 @@ from mpslint.facts.values import (
     method_of,
     origin_of,
 )
-from mpslint.program import exits, fields
+from mpslint.program import exits, fields, listed
 from mpslint.program.arguments import CallArguments
 from mpslint.program.bags import entries_of as entries_in
 from mpslint.program.called import record_call
 from mpslint.program.config_files import path_of
-from mpslint.program.stubs.host import Host, functions_of, unknown
+from mpslint.program.stubs.host import Host, functions_of, plain, unknown
 from mpslint.program.stubs.language import StubObject
 
 
@@ -181,6 +181,13 @@ def set_attribute(host: Host, given: Any, name: str, said: Argument) -> None:
 def may_raise(host: Host) -> None:
     """Note that the call may raise."""
     exits.may_raise(host.m)
+
+
+def refuse(host: Host, pattern: Argument, said: Argument) -> None:
+    """Note a constant of a fix that the program's own pattern certainly doesn't match."""
+    text = plain(host, said)
+    if text in host.m.instead.values() and listed.is_refused(plain(host, pattern), text):
+        listed.note(host.m, pattern.node or host.call or ast.Constant(None))
 
 
 def finish(host: Host, made: Any) -> None:

@@ -31,6 +31,7 @@ from stubs.host import (
     number,
     overridable,
     plain,
+    refuse,
     set_attribute,
     slots,
     unknown,
@@ -44,6 +45,7 @@ CHECKS_DEFAULTS = ("validate_default", "validate_all", "always")
 TAKES_NAMES = ("populate_by_name", "validate_by_name", "allow_population_by_field_name")
 NAMED = ("validation_alias", "alias")
 CHANGES_TEXT = ("str_", "anystr_", "alias_generator")
+PATTERNS = ("pattern", "regex")
 NUMBERS = {"builtins.int": int, "builtins.float": float}
 
 
@@ -175,6 +177,8 @@ class Model:
 
     def checked(self, name, notes, value):
         """Return what a field holds that is given a value."""
+        for pattern in [one[2][key] for one in notes for key in PATTERNS if key in one[2]]:
+            refuse(pattern, value)
         others = [called for called, _, _ in notes if not is_validator(called) and not called.endswith("Field")]
         is_changed = others or [one for one in self.config if one.startswith(CHANGES_TEXT)]
         return self.through(self.steps(name, notes), name, value, is_changed)

@@ -1,0 +1,73 @@
+"""A device that an annotation, an enumeration or a pattern doesn't list keeps a fix from being made."""
+
+from __future__ import annotations
+
+import pytest
+
+import mpslint
+
+CHOICE = '"cuda" if torch.cuda.is_available() else "cpu"'
+USE = "torch.nn.Linear(2, 2).to({device})\n"
+ENUM = 'from enum import Enum\nclass Device(str, Enum):\n    CUDA = "cuda"\n    CPU = "cpu"\n{more}\n'
+OPEN_ENUM = ENUM.format(more="    @classmethod\n    def _missing_(cls, value):\n        return cls.CPU")
+CLOSED_ENUM = ENUM.format(more="")
+LITERAL = "from typing import Literal, Optional\n"
+PYDANTIC = "from pydantic import BaseModel\n"
+TWO, TWO_OR_NONE, THREE = 'Literal["cuda", "cpu"]', 'Literal["cuda", "cpu"] | None', 'Literal["cuda", "mps", "cpu"]'
+DATA = "from dataclasses import dataclass\n@dataclass\nclass Config:\n    device: {kind} = {choice}\nconfig = Config()\n"
+PATTERN = (
+    "from pydantic import Field\nfrom pydantic.dataclasses import dataclass\n@dataclass\nclass S:\n"
+    f"    device: str = Field({CHOICE}, pattern='{{pattern}}', validate_default=True)\ns = S()\n{USE.format(device='s.device')}"
+)
+
+CLOSED = [
+    f"{CLOSED_ENUM}device = Device({CHOICE})\n{USE.format(device='device.value')}",
+    f"{CLOSED_ENUM}name = {CHOICE}\ndef build(device: Device = name):\n    {USE.format(device='device')}build()\n",
+    f"{LITERAL}{DATA.format(kind=TWO, choice=CHOICE)}{USE.format(device='config.device')}",
+    f"{LITERAL}Name = Literal['cuda', 'cpu']\n{DATA.format(kind='Optional[Name]', choice=CHOICE)}{USE.format(device='config.device')}",
+    f"{LITERAL}{DATA.format(kind=TWO_OR_NONE, choice=CHOICE)}{USE.format(device='config.device')}",
+    f"{LITERAL}device: Literal['cuda', 'cpu'] = {CHOICE}\n{USE.format(device='device')}",
+    f"{LITERAL}{PYDANTIC}class S(BaseModel):\n    device: Literal['cuda', 'cpu']\ns = S(device={CHOICE})\n{USE.format(device='s.device')}",
+    PATTERN.format(pattern="^(cuda|cpu)$"),
+]
+OPEN = [
+    f"{OPEN_ENUM}device = Device({CHOICE})\nname = {CHOICE}\n{USE.format(device='name')}",
+    f"{LITERAL}{DATA.format(kind=THREE, choice=CHOICE)}{USE.format(device='config.device')}",
+    f"{LITERAL}{DATA.format(kind='Optional[str]', choice=CHOICE)}{USE.format(device='config.device')}",
+    PATTERN.format(pattern="^[a-z]+$"),
+]
+
+
+def is_fixed(code: str) -> bool:
+    """Return whether the choice of device takes the Mac's GPU after the safe fixes."""
+    return "backends.mps" in mpslint.fix(f"import torch\n{code}", select=["MPS503"]).text
+
+
+@pytest.mark.parametrize("code", CLOSED)
+def test_a_device_that_is_not_listed_is_not_written(code: str) -> None:
+    """The Enum raises ValueError, pydantic ValidationError, and a type checker an error."""
+    assert not is_fixed(code)
+
+
+@pytest.mark.parametrize("code", OPEN)
+def test_what_takes_other_texts_takes_the_mac(code: str) -> None:
+    """An enumeration that looks for others itself may take it as well."""
+    assert is_fixed(code)
+
+
+def test_a_pattern_that_may_take_for_ever_is_not_tried() -> None:
+    """What isn't tried refuses nothing."""
+    assert is_fixed(PATTERN.format(pattern="^((((((a*)*)*)*)*)*)*$"))
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "from xgboost import XGBClassifier\nXGBClassifier(device=device)",
+        "import xgboost as xgb\nxgb.train({'device': device}, data)",
+        "from faster_whisper import WhisperModel\nWhisperModel('tiny', device)",
+    ],
+)
+def test_a_package_with_devices_of_its_own_is_given_no_other(call: str) -> None:
+    """The same name is that of the device of a network."""
+    assert not is_fixed(f"device = {CHOICE}\n{USE.format(device='device')}{call}\n")
