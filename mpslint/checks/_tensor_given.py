@@ -5,19 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from mpslint.facts.values import Argument, Call, Instance, alternatives_of
+from mpslint.facts.values import Argument, Call, Instance, Known, alternatives_of
 from mpslint.rule.comparisons import compare_all
 from mpslint.tensors.shapes import shape_of
-from mpslint.tensors.traits import dtype_of, is_tensor, joined_dtype, layout_of
+from mpslint.tensors.traits import PLACE, devices_of, dtype_of, is_tensor, joined_dtype, joined_trait, layout_of
 
 Asked = Mapping[str, Mapping[Any, tuple[tuple[str, Any], ...]]]
-"""By argument, comparisons by what is compared: a dimension by its number, `rank`, `dtype`, `strided` or `part`."""
+"""By argument, comparisons by what is compared: a dimension by its number, `rank`, `dtype`, `place`, `strided` or `part`."""
 
 
 def is_given(call: Call, positional: Sequence[str], asked: Asked) -> bool:
-    """Return whether the arguments of a call are certainly what is asked; a method's tensor is the first of them."""
+    """Return whether the arguments of a call, and what a module that is called holds, are certainly what is asked; a method's tensor is the
+    first of the arguments.
+    """
+    held = {name: Argument(value, None) for name, value in getattr(call.receiver, "slots", {}).items() if isinstance(name, str)}
     itself = [Argument(call.receiver, getattr(call.node.func, "value", None))] if is_method(call) and call.receiver is not None else []
-    given = {**dict(zip(positional, (*itself, *call.arguments), strict=False)), **call.keywords}
+    given = {**held, **dict(zip(positional, (*itself, *call.arguments), strict=False)), **call.keywords}
     return all(
         name in given and all(compare_all(tuple(_found(given[name], what)), compared) for what, compared in properties.items())
         for name, properties in asked.items()
@@ -37,7 +40,9 @@ def _found(argument: Argument, what: Any) -> Iterator[Any]:
     elif what == "part":
         yield all(isinstance(value, Instance) and is_tensor(value) and value.name.endswith("[]") for value in values)
     elif what == "dtype":
-        yield dtype_of(joined_dtype(argument.value))
+        yield dtype_of(argument.value) or dtype_of(joined_dtype(argument.value))
+    elif what == "place":
+        yield from devices_of(argument.value if isinstance(argument.value, Known) else joined_trait(argument.value, PLACE))
     else:
         sizes = [shape.lengths if (shape := shape_of(value)) is not None else () for value in values]
         if all(sizes) and what == "rank":

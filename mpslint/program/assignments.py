@@ -10,6 +10,7 @@ from mpslint.facts.joined import as_changed, is_sure_key, join_all, with_attribu
 from mpslint.facts.values import (
     MAYBE,
     UNKNOWN,
+    Argument,
     Class,
     DictEntry,
     Function,
@@ -244,7 +245,7 @@ def _write_item(
                 _write_item(m, one, index, target, value, value_node, statement)
         may_raise(m)
         return
-    if operations.write_item(m, statement, receiver, index, value):
+    if operations.write_item(m, statement, receiver, Argument(index, target), Argument(value, value_node)):
         return
     if (isinstance(receiver, Symbol) and receiver.name == environment.ENVIRONMENT) or (
         isinstance(receiver, Instance) and receiver.name == environment.ENVIRONMENT

@@ -74,7 +74,7 @@ def call(
     if is_module(callee) and isinstance(callee, Instance):
         return call_module(m, callee, positional, everything, node, name, result)
     swapping = load_signatures().get(f"{kinds.tensor}.{method}") if method and not getattr(receiver, "kind", "") else None
-    if swapping is not None and swapping.swaps and not isinstance(receiver, (Class, Symbol)):
+    if swapping is not None and swapping.layout == SWAPPED.value and not isinstance(receiver, (Class, Symbol)):
         result.slots[LAYOUT] = SWAPPED  # of whatever has such a method, and is given where only a tensor can be
     if method and isinstance(receiver, Instance):
         type_by_use(m, receiver, method, node)

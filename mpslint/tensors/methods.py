@@ -152,7 +152,9 @@ def attribute(m: Machine, base: Instance, name: str, node: ast.AST | None) -> Va
         told = shape_told(base)
         return shape_of(base) if told is UNKNOWN else told
     if name in kinds.views:
-        view = like(base, graph=without(trait(base, GRAPH)) if name in kinds.views_without_graph else None)
+        is_same = name in kinds.views_without_graph
+        view = like(base, graph=without(trait(base, GRAPH)) if is_same else None)
+        view.slots.update({LAYOUT: base.slots[LAYOUT]} if is_same and LAYOUT in base.slots else {})
         if name in kinds.views_swapped:
             view.slots[LAYOUT] = SWAPPED
             view.slots[SHAPE] = shape_by(load_signatures()[f"{kinds.tensor}.{name}"], GivenByName({"input": Argument(base, node)}, False))

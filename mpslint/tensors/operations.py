@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import ast
 
-from mpslint.facts.values import RAISED, UNKNOWN, Instance, Known, OneOf, Value, alternatives_of
+from mpslint.facts.events import Certainty, Operand, TensorEvent
+from mpslint.facts.values import RAISED, UNKNOWN, Argument, Instance, Items, Known, OneOf, Value, alternatives_of
 from mpslint.tensors.dimensions import part_by, size_computed
 from mpslint.tensors.dtypes import result_dtype, typed_operand
 from mpslint.tensors.graphs import computed
 from mpslint.tensors.kinds import load_kinds
 from mpslint.tensors.loaders import held_at
-from mpslint.tensors.meet import meet, met, note_use, on_cpu, shared_place, wide
+from mpslint.tensors.meet import is_assumed, meet, met, note, note_use, on_cpu, shared_place, wide
 from mpslint.tensors.memory import note_large
 from mpslint.tensors.shapes import PRODUCT, TOGETHER, part_shape, shape_of_operator
 from mpslint.tensors.state import default_dtype, is_without_graph
@@ -24,6 +25,7 @@ from mpslint.tensors.traits import (
     PLACE,
     SHAPE,
     Machine,
+    devices_of,
     is_array,
     is_number,
     is_tensor,
@@ -133,16 +135,32 @@ def _leaves_out(index: ast.expr) -> bool:
     return isinstance(first, ast.Slice) and any(not (isinstance(one, ast.Slice) and one.lower is one.upper is None) for one in others)
 
 
-def write_item(m: Machine, node: ast.stmt, base: Value, index: Value, value: Value) -> bool:
+def write_item(m: Machine, node: ast.stmt, base: Value, index: Argument, written: Argument) -> bool:
     """Carry out `a[i] = value` for a tensor or an array, which keeps its traits; return whether it is one.
 
-    A tensor takes values of any device, as they are copied.
+    A tensor takes values of any device, as they are copied; of one on the CPU it's noted where what is written lies on the Mac's GPU.
     """
+    value, kinds = written.value, load_kinds()
     if is_tensor(base):
-        _meet_index(m, node, (node, node), base, index)
+        _meet_index(m, node, (node, node), base, index.value)
+        if is_tensor(value) and devices_of(joined_trait(value, PLACE)) == {kinds.gpu} and _starts_later(index) and not m.is_silent:
+            place = joined_trait(base, PLACE)
+            if devices_of(place) == {kinds.default_place} and not is_assumed(place):
+                shown = Operand(value, kinds.gpu, "", written.node)
+                note(m, TensorEvent("written", node, (shown,), Certainty.SURE, m.context))
     elif is_array(base):
         on_cpu(m, node, value, node, "")
     return is_tensor(base) or is_array(base)
+
+
+def _starts_later(index: Argument) -> bool:
+    """Return whether an index means one piece of memory that isn't the first of a tensor: `a[i]`, `a[i, 2]`, `a[4:]`."""
+    if isinstance(index.node, ast.Slice):
+        return index.node.step is None and index.node.lower is not None
+    values = index.value.values() if isinstance(index.value, Items) else [index.value]
+    return any(not (isinstance(one, Known) and one.value in (0, None)) for one in values) and not any(
+        isinstance(one, ast.Slice) for one in (index.node.elts if isinstance(index.node, ast.Tuple) else ())
+    )
 
 
 def _meet_index(m: Machine, node: ast.AST, nodes: tuple[ast.AST, ast.AST], base: Value, index: Value) -> None:

@@ -81,8 +81,8 @@ class Signature:
     """Whether it changes its first argument and gives that, with the dtype, device and dimensions that it has."""
     data: str = ""
     """The parameter whose numbers give the dtype `data`, where it isn't the first; "*" for those of all parameters together."""
-    swaps: bool = False
-    """Whether it gives a view of its first argument with the dimensions in another order."""
+    layout: str = ""
+    """How what it gives lies in memory: `swapped`, a view with the dimensions in another order, or `kept`, as its first argument does."""
     attribute: bool = False
     """Whether it is an attribute, which is read and not called."""
     called_with: tuple[str, ...] = ()

@@ -40,6 +40,7 @@ from mpslint.tensors.traits import (
     is_true,
     joined_trait,
     joined_zero,
+    layout_of,
     like,
     typed,
 )
@@ -96,7 +97,8 @@ def apply(m: Machine, signature: Signature, given: GivenByName, node: ast.Call, 
     named = _named_dtype(signature, given)
     dtype = _dtype(m, signature, signature.dtype, given, node) if named is None else named
     typed(made, kind, place=place, dtype=dtype, graph=_of_dtype(graph, dtype), zero=zero)
-    if signature.swaps:
+    is_kept = signature.layout == "kept" and given.first is not None and "memory_format" not in given.values and not given.is_open
+    if SWAPPED.value == (layout_of(given.first.value) if is_kept and given.first is not None else signature.layout):
         made.slots[LAYOUT] = SWAPPED
     if shape is not UNKNOWN:
         made.slots[SHAPE] = shape

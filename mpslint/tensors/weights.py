@@ -9,6 +9,7 @@ from mpslint.tensors.signatures import load_signatures
 from mpslint.tensors.traits import (
     DTYPE,
     EACH,
+    LAYOUT,
     NUMBER,
     PARTS,
     PLACE,
@@ -29,7 +30,7 @@ def as_parameter(data: Value, asked: Argument | None, made: Instance) -> Value:
     """Make what a call gives a parameter of a tensor."""
     graph = Known(True) if asked is None else asked.value if isinstance(asked.value, Known) else UNKNOWN
     dtype, place = joined_trait(data, DTYPE), joined_trait(data, PLACE)
-    made.slots[SHAPE] = joined_trait(data, SHAPE)
+    made.slots.update({key: joined_trait(data, key) for key in (SHAPE, LAYOUT)})
     return typed(made, load_kinds().tensor, place=place, dtype=dtype, graph=graph, zero=joined_trait(data, ZERO))
 
 
