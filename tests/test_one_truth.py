@@ -91,7 +91,8 @@ def test_check_says_what_lightning_does(way: str, maker: str, precision: str, sp
 MEASURED = [
     ("trainer", "bf16", {"transformers": "4.56.0", "accelerate": "1.15.0", "torch": "2.8.0", "macos": "13"}, "raises"),
     ("trainer", "bf16", {"transformers": "4.42.4", "accelerate": "1.11.0", "torch": "2.5.1"}, "raises"),
-    ("trainer", "fp16", {"transformers": "4.41.2", "accelerate": "0.20.3", "torch": "2.2.2"}, "ignored"),
+    ("trainer", "fp16", {"transformers": "4.41.2", "accelerate": "0.21.0", "torch": "2.2.2"}, "ignored"),
+    ("trainer", "fp16", {"transformers": "4.57.6", "accelerate": "0.25.0", "torch": "2.2.2"}, "raises"),
     ("trainer", "fp16", {"transformers": "4.41.2", "accelerate": "0.22.0", "torch": "2.2.2"}, "raises"),
     ("trainer", "fp16", {"transformers": "4.41.2", "accelerate": "0.22.0", "torch": "2.5.1"}, "wrong"),
     ("accelerator", "bf16", {"accelerate": "0.29.3", "torch": "2.4.1"}, "raises"),
