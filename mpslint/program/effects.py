@@ -50,6 +50,7 @@ def _forget_reached(m: Walker, reach: Reach, values: list[Value], is_lasting: bo
     """Forget what code with a reach may write, through some values that it has as well; for good where that `is_lasting`."""
     extend(reach, m.store, values, m.reach)
     places = written_beside(reach, m.reach, m.store, is_lasting) if reach.is_open else written_by(reach, None, is_lasting)
+    m.looks += len(reach.seen) + len(reach.read)
     if is_lasting:
         never_sure_again(m, places)
     else:

@@ -85,6 +85,8 @@ class Loader(Protocol):
 
 MOST_STEPS = 300_000
 """Expressions evaluated in one file before the evaluator stops following calls."""
+LOOKS_OF_A_STEP = 5
+"""Looks that take as long as a step."""
 DEEPEST_CALL = 12
 BUILTINS = frozenset(dir(builtins))
 
@@ -182,6 +184,9 @@ class Walker:
     stub_steps: int = 0
     """Steps that were taken in stubs."""
     steps: int = 0
+    """How many expressions were walked."""
+    looks: int = 0
+    """How many values and names were looked through for what code that isn't followed may write."""
     silent_steps: int = 0
     """How many of them were spent on the rounds of loops."""
     repeated_steps: int = 0
@@ -194,7 +199,7 @@ class Walker:
     @property
     def is_exhausted(self) -> bool:
         """Whether the step budget is spent."""
-        return self.steps > MOST_STEPS
+        return self.steps + self.looks // LOOKS_OF_A_STEP > MOST_STEPS
 
     def value(self, node: ast.expr) -> Value:
         """Return what an expression is known to be, and record what it does on the way."""

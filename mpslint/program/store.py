@@ -186,7 +186,8 @@ class Store:
             self.lose((slots, is_open))
             slots, is_open, each = {}, True, None
         if id(container) in self.several:
-            self.lose(({0: container, 1: Items("list", slots)}, True))
+            self.lose(container)
+            self.lose((slots, is_open))
             slots, is_open, each = either(content_of(container), (slots, is_open, each), container)
         if self.journals:
             self.journals[-1].setdefault((id(container), CONTENT), (container, CONTENT, value_at(container, CONTENT)))

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mpslint.program import machine
 from mpslint.program.evaluator import evaluate_program
 from mpslint.program.parse import parse_program
 from mpslint.source.document import Kind
@@ -206,3 +207,13 @@ def test_a_number_that_no_machine_counts_to_raises_in_the_program_that_is_read(e
 
     facts = facts_of(f"import torch\ntry:\n    x = {expression}\nexcept OverflowError:\n    torch.ones(1)\n")
     assert [call.name for call in facts.calls if call.name.startswith("torch")] == ["torch.ones"]
+
+
+def test_looking_through_what_is_not_followed_counts_as_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sixty methods that each call two others end in thousands of calls that are too deep, behind each of which are all of them."""
+    monkeypatch.setattr(machine, "MOST_STEPS", 10_000)
+    methods = [f"    def m{i}(self):\n        self.m{(i + 1) % 60}()\n        self.m{(i + 2) % 60}()\n" for i in range(60)]
+    facts = facts_of(f"class A:\n{''.join(methods)}A().m0()\n")
+
+    assert facts.is_exhausted
+    assert facts.steps < 5_000
