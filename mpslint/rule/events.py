@@ -126,8 +126,8 @@ def _placed(event: TensorEvent, evidence: Evidence) -> Place:
 def _premise(event: TensorEvent, evidence: Evidence) -> list[Related]:
     """Return the function around an event that nothing calls, with what its device was taken for; nothing where none had to be."""
     function = next(iter(event.context.functions), None)
-    names = evidence.facts.premised.get(function, ()) if function is not None else ()
-    if function is None or not names:
+    names = evidence.facts.premised.get(function, ()) if isinstance(function, FUNCTIONS) else ()
+    if not isinstance(function, FUNCTIONS) or not names:
         return []
     taken = f"{' and '.join(f'`{name}`' for name in names)} {'is' if len(names) == 1 else 'are'} taken for the Mac's GPU"
     return [Related(evidence.span_of(function), f"nothing in this file calls {function.name}(): its {taken}")]
