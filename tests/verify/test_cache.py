@@ -10,6 +10,7 @@ import pytest
 
 from mpslint.core.own_folder import OwnFolder
 from mpslint.verify.cache import ResultsCache, configuration_here, name_of
+from mpslint.verify.last import WATCHED, last_run
 
 
 @dataclass(frozen=True)
@@ -83,3 +84,12 @@ def test_a_folder_of_the_user_is_neither_read_nor_written(tmp_path: Path, monkey
 
     assert cache.read(name, Kept) is None
     assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_what_another_version_kept_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The last run is kept under one name: a key that this version doesn't know ends nothing."""
+    monkeypatch.setenv("MPSLINT_CACHE_DIR", str(tmp_path))
+    cache = ResultsCache.here()
+    cache.write(WATCHED, {"script": "train.py", "older": 1})
+
+    assert last_run() is None
