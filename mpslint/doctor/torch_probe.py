@@ -9,7 +9,10 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+from mpslint.core.data import from_data
+from mpslint.core.finding import UsageError
 
 _PROBE = """
 import sys
@@ -58,13 +61,7 @@ def probe_torch(timeout: float, python: str = sys.executable) -> TorchProbe:
 
 def _answers(printed: str) -> TorchProbe:
     try:
-        found = json.loads(printed.strip().splitlines()[-1])
-        return TorchProbe(
-            built=found["built"],
-            available=found["available"],
-            usable=found.get("usable"),
-            recommended=found.get("recommended"),
-            error=str(found.get("error", ""))[:300],
-        )
-    except (ValueError, LookupError, TypeError, AttributeError):
+        found = from_data(TorchProbe, json.loads(printed.strip().splitlines()[-1]))
+    except (UsageError, ValueError, LookupError):
         return TorchProbe(error="torch printed something else than its answers")
+    return replace(found, error=found.error[:300])

@@ -196,7 +196,6 @@ def _with_settings(configuration: Configuration, settings: tuple[str, ...]) -> C
     for name in ("target", "per_file_ignores"):
         if name in changes:
             changes[name] = {**getattr(configuration, name), **changes[name]}
-    changes.update({key: tuple(Path(folder) for folder in data[key]) for key in OWN if key in changes})
     return replace(configuration, **changes, overridden=frozenset(data))
 
 

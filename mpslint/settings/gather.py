@@ -22,7 +22,6 @@ from mpslint.settings.plan import FilePlans, Matched, TrainingPlan, without_trai
 from mpslint.settings.roles import load_roles, roles_that
 from mpslint.settings.setting import Setting, inferred
 from mpslint.settings.translate import Translator, bound_arguments
-from mpslint.settings.unread import without_unread
 
 if TYPE_CHECKING:
     from mpslint.settings.translate_config import ConfigPart
@@ -37,7 +36,7 @@ MOST_LOOPS = 100
 def gather(facts: Facts, versions: Mapping[str, Version], span_of: Callable[[ast.AST], Span]) -> FilePlans:
     """Return the training runs of a file, and every call that some dialect reads."""
     translator = Translator(versions, span_of)
-    matched = without_unread(tuple(_match_all(facts.calls, translator)), facts)
+    matched = _without_unread(tuple(_match_all(facts.calls, translator)), facts)
     loose = [setting for write in facts.attributes for setting in translator.of_attribute(write)]
     loose += [setting for write in facts.environment if (setting := translator.of_environment(write)) is not None]
     gatherer = _Gatherer(facts, matched, loose, translator, span_of, FilePlans((), matched).by_result)
@@ -49,6 +48,18 @@ def _match_all(calls: Sequence[Call], translator: Translator) -> Iterator[Matche
         pattern = translator.pattern_of(call)
         if pattern is not None:
             yield Matched(call, pattern, tuple(translator.settings_of(call, pattern)))
+
+
+def _without_unread(matched: tuple[Matched, ...], facts: Facts) -> tuple[Matched, ...]:
+    """Return the matched calls without those that only say what a model is given, where nothing reads the name of what they made.
+
+    A file without a model may make them for others.
+    """
+    given = roles_that("given")
+    if facts.uses.is_vague or not any(m.pattern.role == "model" for m in matched):
+        return matched
+    named = {id(value) for frame in facts.frames for value in frame.slots.values()}
+    return tuple(m for m in matched if m.pattern.role not in given or id(m.call.result) not in named or facts.uses.of_made(m.call))
 
 
 @record(frozen=True, eq=False)

@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from mpslint import __version__
 from mpslint.core.data import from_data, to_data
@@ -25,10 +25,8 @@ from mpslint.verify.outcome import Estimate
 if TYPE_CHECKING:
     from mpslint.session.session import Options
 
-
+Record = TypeVar("Record")
 KEPT = 200
-
-
 _KEPT_FILE = re.compile(r"(?:fits-[0-9a-f]{16}-)?[0-9a-f]{32}\.json")
 
 
@@ -51,19 +49,19 @@ class ResultsCache:
         """Return whether a result is kept under a name with this beginning."""
         return self.folder is not None and self.folder.is_ours() and any(self.folder.path.glob(f"{prefix}*"))
 
-    def read(self, name: str) -> Any:
-        """Return what a file of it holds; None where there is none, or none that can be read."""
+    def read(self, name: str, kind: type[Record]) -> Record | None:
+        """Return the record that a file of it holds; None where there is none, or none of this kind that can be read."""
         if self.folder is not None and self.folder.is_ours():
-            with contextlib.suppress(ReadError, ValueError):
-                return parse_json(read_text(self.folder.path / name))
+            with contextlib.suppress(MpslintError, ValueError):
+                return from_data(kind, parse_json(read_text(self.folder.path / name)))
         return None
 
-    def write(self, name: str, data: Any) -> None:
-        """Write a file of it, if that can be."""
+    def write(self, name: str, record: Any) -> None:
+        """Write a record to a file of it, if that can be."""
         if self.folder is None:
             return
         with contextlib.suppress(OSError):
-            self.folder.write(name, json.dumps(data).encode())
+            self.folder.write(name, json.dumps(to_data(record)).encode())
             kept = [path for path in self.folder.path.iterdir() if _KEPT_FILE.fullmatch(path.name)]
             self.folder.delete([path.name for path in sorted(kept, key=lambda path: path.stat().st_mtime)[:-KEPT]])
 
@@ -120,17 +118,15 @@ def keep_estimate(found: FoundFile, session: Options, estimate: KnownEstimate) -
     if not session.started:
         of_run = [os.path.abspath(one.path) for one in files_of_runs([replace(found, is_named=True)], session)]
         kept = replace(estimate, files=tuple((path, _digest(path)) for path in of_run))
-        ResultsCache.here().write(_name(found, session), to_data(kept))
+        ResultsCache.here().write(_name(found, session), kept)
 
 
 def known_estimate(found: FoundFile, session: Options) -> KnownEstimate | None:
     """Return what was kept of a file as it is now, for the same Mac and options; None where there is nothing."""
-    data = ResultsCache.here().read(_name(found, session)) if not session.started else None
-    try:
-        kept = from_data(KnownEstimate, data)
-        return kept if all(_digest(path) == digest for path, digest in kept.files) else None
-    except (MpslintError, ValueError):
-        return None
+    kept = ResultsCache.here().read(_name(found, session), KnownEstimate) if not session.started else None
+    with contextlib.suppress(ReadError):  # a file of it is gone
+        return kept if kept is not None and all(_digest(path) == digest for path, digest in kept.files) else None
+    return None
 
 
 def known_fits(paths: Sequence[str], session: Options) -> list[tuple[str, bool]]:

@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import TypeVar
 
 from mpslint.core.data import from_data, to_data
-from mpslint.core.finding import ReadError, UsageError
-from mpslint.core.outside import parse_json, read_text
+from mpslint.core.finding import ReadError
 from mpslint.core.own_folder import OwnFolder, user_caches
 from mpslint.doctor.machine import examine_machine
 from mpslint.estimate.calibration import Calibration
 from mpslint.estimate.here import Here, calibrated, measured
 from mpslint.estimate.step import StepWork
+from mpslint.verify.cache import ResultsCache
 from mpslint.verify.job import Job
 from mpslint.verify.process import ChildLimits
 from mpslint.verify.spec import VerifiedMac
@@ -129,11 +129,8 @@ def forget() -> int:
 
 
 def _read(prefix: str, kind: type[Record]) -> list[Record]:
-    found = []
-    for path in _files(prefix):
-        with contextlib.suppress(ReadError, UsageError, ValueError, TypeError, AttributeError):
-            found.append(from_data(kind, parse_json(read_text(path))))
-    return sorted(found, key=lambda one: one.date, reverse=True)
+    found = (ResultsCache(folder()).read(path.name, kind) for path in _files(prefix))
+    return sorted((one for one in found if one is not None), key=lambda one: one.date, reverse=True)
 
 
 def _files(prefix: str) -> Iterator[Path]:

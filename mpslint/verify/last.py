@@ -6,10 +6,8 @@ import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from mpslint.core.data import from_data, to_data
-from mpslint.core.finding import UsageError
 from mpslint.diagnose.issue_report import RunMemory
 from mpslint.verify.cache import ResultsCache
 from mpslint.verify.driver_memory import range_on_a_mac
@@ -32,20 +30,27 @@ class _Kept:
     by_step: tuple[MemoryAt, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class _LastVerify:
+    """What the runs of the last verify needed."""
+
+    runs: tuple[_Kept, ...] = ()
+
+
 def keep(reports: Sequence[VerifyReport]) -> None:
     """Keep what the runs of some reports needed, in place of what was kept; a folder that cannot be written to is no reason to stop."""
     rows = [_row(report.subject, run) for report in reports for run in report.runs if any(step.live >= 0 for step in run.steps)]
-    ResultsCache.here().write(NAME, to_data(rows))
+    ResultsCache.here().write(NAME, _LastVerify(tuple(rows)))
 
 
 def last_runs() -> tuple[RunMemory, ...]:
     """Return what the runs of the last verify needed; empty where none is known."""
-    return tuple(one.needed for one in _kept())
+    return tuple(one.needed for one in _last_verify().runs)
 
 
 def emulated_memory(file: str) -> tuple[MemoryAt, ...]:
     """Return the memory by step of the last verify of a file (by its absolute path), where that was emulated; empty where there is none."""
-    return next((one.by_step for one in _kept() if one.needed.backend == "emulated" and one.file == file), ())
+    return next((one.by_step for one in _last_verify().runs if one.needed.backend == "emulated" and one.file == file), ())
 
 
 def _row(subject: str, run: RunResult) -> _Kept:
@@ -63,11 +68,8 @@ def driver_words(run: RunResult) -> str:
     return range_on_a_mac(run) or " to ".join(size(driver) if driver >= 0 else "?" for driver in (known[0], known[-1]))
 
 
-def _kept() -> list[_Kept]:
-    try:
-        return [from_data(_Kept, row) for row in ResultsCache.here().read(NAME) or ()]
-    except (UsageError, TypeError):
-        return []
+def _last_verify() -> _LastVerify:
+    return ResultsCache.here().read(NAME, _LastVerify) or _LastVerify()
 
 
 WATCHED = "last-run"
@@ -111,16 +113,12 @@ def shown(last: int) -> set[int]:
 
 def keep_watched(run: MeasuredRun) -> None:
     """Keep a run in place of the one before; a folder that can't be written to is no reason to stop."""
-    ResultsCache.here().write(WATCHED, to_data(run))
+    ResultsCache.here().write(WATCHED, run)
 
 
 def last_run() -> MeasuredRun | None:
     """Return the run that was watched last; None where there is none."""
-    data: Any = ResultsCache.here().read(WATCHED)
-    try:
-        return from_data(MeasuredRun, data) if data is not None else None
-    except (ValueError, LookupError, TypeError):
-        return None
+    return ResultsCache.here().read(WATCHED, MeasuredRun)
 
 
 def memory_of(steps: Sequence[tuple[int, int | None, int | None, int | None]]) -> tuple[MemoryAt, ...]:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import platform
 import threading
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from mpslint.core.data import from_data, to_json
 from mpslint.core.finding import ReadError
@@ -103,18 +102,17 @@ def result_of(spec: RunSpec, steps: Sequence[Sequence[Shape]], options: ScriptOp
     here = configuration_here(spec.model) if spec.config is None else []
     name = name_of(text, to_json((options.machine, variables, options.aim, options.sizes)), *here)
     with RUNNING[name]:
-        data = cache.read(name) if cache is not None else None
-        if data is None:
-            data = _run(text, own, progress)
+        result = cache.read(name, RunResult) if cache is not None else None
+        if result is None:
+            result = _run(text, own, progress)
             if cache is not None:
-                cache.write(name, data)
-    result = from_data(RunResult, data)
+                cache.write(name, result)
     if result.failure and not (result.is_raised_on_mps and options.aim == "run"):
         raise ReadError(f"the script of the run cannot be run here: {result.failure}")
     return result
 
 
-def _run(text: str, options: ScriptOptions, progress: Progress | None) -> Mapping[str, Any]:
+def _run(text: str, options: ScriptOptions, progress: Progress | None) -> RunResult:
     """Have a script of mpslint's own done. Raises ReadError saying why there is nothing."""
     with scratch_folder("plan-") as scratch:
         path = Path(scratch) / "run.py"
@@ -122,7 +120,7 @@ def _run(text: str, options: ScriptOptions, progress: Progress | None) -> Mappin
         answer = run_own(path, options, progress)
     if answer.problem:
         raise ReadError(answer.problem)
-    return answer.data
+    return from_data(RunResult, answer.data)
 
 
 def run_steps(spec: RunSpec, count: int) -> list[list[Shape]]:

@@ -265,28 +265,33 @@ def short_loaders(clock: Clock, shortened: Shortened, evaluation_batches: int, c
                 longer = f"an epoch of {whole} batches drawn out to {steps(done)}"
                 shortened.note(longer if 0 < whole < done else f"an epoch cut to {steps(done)}")
             return
-        is_own = clock.done > 0 and not clock.is_evaluating
-        number = 0
-        try:
-            for batch in iterate(self):
-                if number >= evaluation_batches:
-                    shortened.note(f"evaluation cut to {evaluation_batches} batches")
-                    break
-                number += 1
-                clock.evaluation_batch()
-                clock.ended, clock.is_within = (length_of(self), True) if is_own else (None, False)
-                yield batch
-        finally:
-            if clock.is_within or not is_own:
-                clock.evaluation_batch()
-            if clock.is_within:
-                clock.is_within, clock.ended = False, number if number < evaluation_batches else clock.ended
-                clock.look_at_batches()
-                if not clock.feed.given:  # nothing says when such a loop goes on training
-                    clock.end_evaluation()
+        yield from evaluated(self, iterate(self), clock, shortened, evaluation_batches)
 
     loader.__init__ = short_init
     loader.__iter__ = short_iter
+
+
+def evaluated(loader: Any, batches: Iterator[Any], clock: Clock, shortened: Shortened, most: int) -> Iterator[Any]:
+    """Yield the first of the batches of an evaluation, of which the clock is told."""
+    is_own = clock.done > 0 and not clock.is_evaluating
+    number = 0
+    try:
+        for batch in batches:
+            if number >= most:
+                shortened.note(f"evaluation cut to {most} batches")
+                break
+            number += 1
+            clock.evaluation_batch()
+            clock.ended, clock.is_within = (length_of(loader), True) if is_own else (None, False)
+            yield batch
+    finally:
+        if clock.is_within or not is_own:
+            clock.evaluation_batch()
+        if clock.is_within:
+            clock.is_within, clock.ended = False, number if number < most else clock.ended
+            clock.look_at_batches()
+            if not clock.feed.given:  # nothing says when such a loop goes on training
+                clock.end_evaluation()
 
 
 def length_of(data: Any) -> int:
