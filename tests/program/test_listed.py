@@ -21,6 +21,7 @@ PATTERN = (
 )
 
 CLOSED = [
+    f"{CLOSED_ENUM.replace('CUDA', 'cuda').replace('CPU', 'cpu')}device = Device[{CHOICE}]\n{USE.format(device='device.value')}",
     f"{CLOSED_ENUM}device = Device({CHOICE})\n{USE.format(device='device.value')}",
     f"{CLOSED_ENUM}name = {CHOICE}\ndef build(device: Device = name):\n    {USE.format(device='device')}build()\n",
     f"{LITERAL}{DATA.format(kind=TWO, choice=CHOICE)}{USE.format(device='config.device')}",
