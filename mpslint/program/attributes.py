@@ -279,6 +279,10 @@ def get_item(m: Walker, base: Value, index: Value) -> Value:
         if base.name in m.platform.literals:
             return Items("literal", dict(enumerate(index.values() if isinstance(index, Items) else [index])))
         return index if base.name in m.platform.transparent else UNKNOWN
+    if isinstance(base, Class) and isinstance(index, Known) and not m.platform.closed_enumerations.isdisjoint(base.outside_bases()):
+        if base.lookup(str(index.value)) is None and (not index.weak or index.value in m.instead.values()):
+            raise Raised("KeyError")
+        may_raise(m)
     if isinstance(base, Class) and isinstance(own := base.lookup("__class_getitem__"), Function):
         return call_function(m, own, [base, index], {}, False, None)
     if isinstance(base, Instance):

@@ -371,7 +371,9 @@ def _member_of(m: Walker, cls: Class, arguments: CallArguments) -> Value:
     """Return the object of an enumeration that has a value."""
     value = arguments.first() or UNKNOWN
     if isinstance(value, Known) and (values := listed.members(m, cls)) is not None and value.value not in values:
-        raise Raised("ValueError")
+        if not value.weak or value.value in m.instead.values():
+            raise Raised("ValueError")
+        may_raise(m)
     members = [one for one in cls.slots.values() if isinstance(one, Instance) and one.cls is cls]
     return next((one for one in members if isinstance(value, Known) and same(one.slots["value"], value)), UNKNOWN)
 

@@ -34,7 +34,10 @@ _PATH = re.compile(r"""["']([^"'\n{}%*<>|]{1,200}\.(?:ya?ml|json|toml|ini|cfg))[
 _BEFORE = r"""(?:["']([\w./-]+)["']\)? *[,/] *)?f?["']([\w./-]*/)?([\w.-]*)"""
 _TEMPLATE = re.compile(_BEFORE + r"""\{([^{}"'\n]*)\}([\w.-]*\.(?:ya?ml|toml))["']""")
 _JOINED = re.compile(_BEFORE + r"""["'] *\+ *([\w.]+) *\+ *["']([\w.-]*\.(?:ya?ml|toml))["']""")
-_DOTENV = re.compile(r"""\b(?:load_dotenv\(|dotenv_values\(|env_file *=)(?:[^()"'\n]*["']([^"'\n{}]{1,200})["'])?""")
+_DOTENV = re.compile(
+    r"""\b(?:load_dotenv\(|dotenv_values\(|read_env\(|(?:from|import) decouple\b|env_file["']? *[=:])"""
+    r"""(?:[^()"'\n]*["']([^"'\n{}]{1,200})["'])?"""
+)
 MOST_NAMED = 12
 """Configuration files of a folder of which a program reads the one that it is told; a folder with more holds a collection."""
 _COMPOSED = re.compile(r"@(?:hydra\.)?main\(([^)]*)\)")
@@ -60,7 +63,7 @@ class Composed:
 def paths_in(text: str) -> tuple[str, ...]:
     """Return the paths of configuration files that a Python text writes, and of the variables that it loads."""
     configs = _PATH.findall(text) if any(ending in text for ending in ENDINGS) else ()
-    variables = [written or ".env" for written in _DOTENV.findall(text)] if "env" in text else ()
+    variables = [written or ".env" for written in _DOTENV.findall(text)] if "env" in text or "decouple" in text else ()
     return tuple(dict.fromkeys((*configs, *variables)))
 
 

@@ -16,7 +16,7 @@ from stubs.host import (
     words_in,
 )
 
-CHANGERS = ("callback", "default_factory", "envvar", "parser", "click_type")
+CHANGERS = ("callback", "default_factory", "envvar", "parser", "click_type", "clamp")
 """What makes an option of typer another value than that of its word."""
 
 

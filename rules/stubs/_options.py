@@ -1,8 +1,9 @@
 """What decorators of click give the parameters of a function: `@click.option("--bs", default=8)`, `@click.argument("path")`."""
 
 from stubs._words import Option, parse
-from stubs.host import at, decorators_of, made_by, overridable, plain, settled, unknown
+from stubs.host import at, decorators_of, is_known, kind_of, made_by, overridable, plain, settled, slots, state_of, unknown
 
+RANGES = ("click.IntRange", "click.FloatRange")
 SPECIAL = ("multiple", "count", "flag_value", "callback", "envvar", "prompt")
 """What makes an option of click another value than that of its word, or of its default."""
 
@@ -20,8 +21,14 @@ def described(function):
     """Return the defaults of a function's options, and what each takes, by name."""
     found = {}
     taken = {}
+    is_mapped = [one for one in decorators_of(function) if "default_map" in slots(made_by(one)[2].get("context_settings"))] != []
     for decorator in decorators_of(function):
         called, given, named = made_by(decorator)
+        if is_mapped:
+            named = {**named, "default": unknown}
+        elif kind_of(named.get("type")) in RANGES and is_known(named.get("default")):
+            held = state_of(named["type"]).converted(str(plain(named["default"])))
+            named = {**named, "default": unknown if held is None else at(held, named["default"])}
         texts = [one for one in [plain(one) for one in given] if isinstance(one, str)]
         is_special = [one for one in SPECIAL if one in named] != []
         if called.endswith(".argument") and texts:

@@ -2,13 +2,14 @@
 
 from stubs._environment import variable
 from stubs._words import switch
-from stubs.host import at, call, is_callable, name_of, number, plain, unknown
+from stubs.dotenv import FILE
+from stubs.host import at, call, is_callable, name_of, number, plain, unknown, variables_in_file
 
 NUMBERS = {"builtins.int": int, "builtins.float": float}
 
 
 def config(option=None, default=None, cast=None):
-    return made(variable(option, default, ""), cast)
+    return made(variable(option, variables_in_file(FILE).get(plain(option), default), ""), cast)
 
 
 class Config:

@@ -21,6 +21,7 @@ PATTERN = (
 )
 
 CLOSED = [
+    f"{CLOSED_ENUM.replace('CUDA', 'cuda').replace('CPU', 'cpu')}device = Device[{CHOICE}]\n{USE.format(device='device.value')}",
     f"{CLOSED_ENUM}device = Device({CHOICE})\n{USE.format(device='device.value')}",
     f"{CLOSED_ENUM}name = {CHOICE}\ndef build(device: Device = name):\n    {USE.format(device='device')}build()\n",
     f"{LITERAL}{DATA.format(kind=TWO, choice=CHOICE)}{USE.format(device='config.device')}",
@@ -71,3 +72,11 @@ def test_a_pattern_that_may_take_for_ever_is_not_tried() -> None:
 def test_a_package_with_devices_of_its_own_is_given_no_other(call: str) -> None:
     """The same name is that of the device of a network."""
     assert not is_fixed(f"device = {CHOICE}\n{USE.format(device='device')}{call}\n")
+
+
+@pytest.mark.parametrize(("value", "raises"), [("cuda", False), ("mps", True)])
+def test_a_value_that_an_enumeration_lacks_raises(value: str, raises: bool) -> None:
+    """What is behind it in a `try` isn't reached, and its handler is."""
+    tried = f'try:\n    Device("{value}")\n    device = "cpu"\nexcept ValueError:\n    device = "cuda"\n'
+    found = mpslint.check(f"import torch\n{CLOSED_ENUM}{tried}torch.ones(1).to(device)\n", select=["MPS501"]).findings
+    assert bool(found) is raises

@@ -1,6 +1,7 @@
 """environs: `env.int("BATCH", 8)` is the environment's BATCH as a whole number, else the default as it is given."""
 
 from stubs._environment import variable
+from stubs.dotenv import FILE, load_dotenv
 
 
 class Env:
@@ -21,6 +22,9 @@ class Env:
 
     def bool(self, name=None, default=None, subcast=None, **more):
         return variable(name, default, "bool", self.is_whole)
+
+    def read_env(self, path=FILE, *given, **more):
+        return load_dotenv(path)
 
     def prefixed(self, *given, **more):
         """From here on a name may be the end of another one."""

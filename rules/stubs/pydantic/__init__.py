@@ -128,8 +128,11 @@ class Model:
         taken = []
         for name in self.names:
             notes = field_notes(self.cls, name)
-            keys = [key for key in self.keys(name, notes) if key in given]
-            default = self.variables.get(f"{self.prefix}{name}".lower(), field_default(self.cls, name))
+            names = self.keys(name, notes)
+            keys = [key for key in names if key in given]
+            variables = [f"{self.prefix}{name}".lower() if one == name else one.lower() for one in names]
+            said = [self.variables[one] for one in variables if one in self.variables]
+            default = said[0] if said else field_default(self.cls, name)
             taken = taken + keys[:1]
             if keys:
                 set_attribute(made, name, self.checked(name, notes, given[keys[0]]))
