@@ -33,4 +33,4 @@ def test_a_cast_is_shown_where_it_is_made() -> None:
     """What made the tensor gave it another dtype."""
     found = mpslint.check('import torch\n\nx = torch.ones(3, device="mps")\nw = x.double().cpu()\n', select=["MPS116"]).findings
 
-    assert [(one.line, "`x.double()` is float64" in one.message) for one in found] == [(4, True)]
+    assert [(one.line, "`x.double()` holds float64" in one.message) for one in found] == [(4, True)]
