@@ -70,7 +70,7 @@ def test_check_and_verify_say_the_same(way: str, precision: str, text: str, ids:
         assert said == [(SEVERITY[verified.does], verified.text)], versions
 
 
-LIGHTNING = 'import lightning as L\n\nrun = L.{0}(precision="{1}-mixed")\n'
+LIGHTNING = 'import lightning as L\n\nrun = L.{0}(accelerator="auto", precision="{1}-mixed")\n'
 
 
 @pytest.mark.parametrize(("way", "maker"), [("lightning", "Trainer"), ("fabric", "Fabric")])

@@ -82,7 +82,8 @@ def is_read_once(write: EnvironmentWrite, module: str) -> bool:
 @once
 def has_forks(evidence: Evidence) -> bool:
     """Return whether a run may fork processes: CUDA works in none of them where it was asked for before."""
-    names = {one.name for one in evidence.facts.imports} | evidence.calls_of_name.keys()
+    called = evidence.calls_of_name.keys()
+    names = {one.name for one in evidence.facts.imports if f"{one.name}.spawn" not in called} | called  # `spawn` starts Python anew
     return not names.isdisjoint(platform_data("cuda")["forks"])
 
 

@@ -33,7 +33,7 @@ def test_a_cast_is_shown_where_it_is_made() -> None:
     """What made the tensor gave it another dtype."""
     found = mpslint.check('import torch\n\nx = torch.ones(3, device="mps")\nw = x.double().cpu()\n', select=["MPS116"]).findings
 
-    assert [(one.line, "`x.double()` is float64" in one.message) for one in found] == [(4, True)]
+    assert [(one.line, "`x.double()` holds float64" in one.message) for one in found] == [(4, True)]
 
 
 def test_a_finding_names_what_a_parameter_was_taken_for() -> None:
@@ -51,4 +51,4 @@ def test_a_move_that_casts_is_named_and_not_what_it_casts() -> None:
     code = 'import torch\n\nx = torch.ones(3)\ny = x.to("mps", dtype=torch.float64)\n'
     (finding,) = mpslint.check(code, select=["MPS116"]).findings
 
-    assert (finding.line, finding.message.split(" is ")[0]) == (4, '`x.to("mps", dtype=torch.float64)`')
+    assert (finding.line, finding.message.split(" holds ")[0]) == (4, '`x.to("mps", dtype=torch.float64)`')
