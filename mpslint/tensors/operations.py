@@ -130,9 +130,10 @@ def item(m: Machine, node: ast.Subscript, base: Value, index: Value) -> Value | 
 
 
 def _leaves_out(index: ast.expr) -> bool:
-    """Return whether an index keeps rows, of which it leaves out something: `x[:, 0]`."""
+    """Return whether an index keeps rows, and leaves something out between numbers: `x[:, 0]`, `x[::2]`."""
     first, *others = index.elts if isinstance(index, ast.Tuple) and index.elts else [index]
-    return isinstance(first, ast.Slice) and any(not (isinstance(one, ast.Slice) and one.lower is one.upper is None) for one in others)
+    is_cut = any(not (isinstance(one, ast.Slice) and one.lower is one.upper is None) for one in others)
+    return isinstance(first, ast.Slice) and (is_cut or first.step is not None)
 
 
 def write_item(m: Machine, node: ast.stmt, base: Value, index: Argument, written: Argument) -> bool:
