@@ -76,11 +76,9 @@ def binary(
     is_test = isinstance(op, ast.cmpop)
     of_sides = [typed_side for one in sides if (typed_side := typed_operand(one)) is not None]
     default = Known("float64", node) if arrays else default_dtype(m, node)
-    dtype: Value = (
-        Known("bool", node) if is_test else result_dtype("float" if isinstance(op, ast.Div) else "same", of_sides, default, bool(arrays))
-    )
-    if in_place:
-        dtype = joined_trait(left, DTYPE)
+    word = "float" if isinstance(op, ast.Div) else "same"
+    new = Known("bool", node) if is_test else result_dtype(word, of_sides, default, bool(arrays))
+    dtype = joined_trait(left, DTYPE) if in_place else new
     shape = joined_trait(left, SHAPE) if in_place else shape_of_operator(left, right, isinstance(op, ast.MatMult))
     graph = computed(Known(False) if is_test or is_without_graph(m) else graph_of(operands), sides)
     zero = UNKNOWN if isinstance(op, ast.MatMult) else Known(False) if arrays else zero_of(operands)
