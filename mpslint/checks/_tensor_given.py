@@ -15,9 +15,7 @@ Asked = Mapping[str, Mapping[Any, tuple[tuple[str, Any], ...]]]
 
 
 def is_given(call: Call, positional: Sequence[str], asked: Asked) -> bool:
-    """Return whether the arguments of a call, and what a module that is called holds, are certainly what is asked; a method's tensor is the
-    first of the arguments.
-    """
+    """Return whether the arguments of a call, of which a method's tensor is the first, and what its module holds are certainly as asked."""
     held = {name: Argument(value, None) for name, value in getattr(call.receiver, "slots", {}).items() if isinstance(name, str)}
     itself = [Argument(call.receiver, getattr(call.node.func, "value", None))] if is_method(call) and call.receiver is not None else []
     given = {**held, **dict(zip(positional, (*itself, *call.arguments), strict=False)), **call.keywords}

@@ -104,13 +104,10 @@ def _is_meant(entry: KnownCall, call: Call, evidence: Evidence) -> bool:
     uses = _uses(call, evidence)
     if entry.kind != RAISES and not _lies_on_gpu(call) and any(_is_on_cpu(one, evidence) for one in uses or [call]):
         return False
-    if entry.inside and not (
-        _is_on_gpu(call) or _lies_on_gpu(call) or any(getattr(function, "name", "") in entry.inside for function in call.context.functions)
-    ):
+    is_within = any(getattr(function, "name", "") in entry.inside for function in call.context.functions)
+    if entry.inside and not (is_within or _is_on_gpu(call) or _lies_on_gpu(call)):
         return False
-    if not is_given(call, entry.condition.positional, entry.given):
-        return False
-    if entry.asks and not _asks_for(call, *entry.asks):
+    if not is_given(call, entry.condition.positional, entry.given) or (entry.asks and not _asks_for(call, *entry.asks)):
         return False
     given = [value for use in uses or [call] if entry.unless_made_by and use.arguments for value in alternatives_of(use.arguments[0].value)]
     if given and all(isinstance(value, Instance) and value.name in entry.unless_made_by for value in given):

@@ -117,7 +117,6 @@ class Catalogue:
 
 
 MEMORY, OPERATOR, NAME = "out-of-memory", "operator", "name"
-READERS = (MEMORY, OPERATOR, NAME)
 """What reads the numbers, the operator or the name of a message, and picks a verdict by it; `reader:` names one."""
 
 PLACEHOLDER = re.compile(r"\{(\w+)\}")

@@ -42,7 +42,7 @@ class TensorEvent:
     """Something that happens: `mismatch` (operands on two devices), `float64` (on the Mac's GPU), `numpy` (of a tensor that isn't on the
     CPU or requires grad), `host` (a function of torch takes it on the CPU only), `refused` (a library takes models on CUDA and the CPU
     only), `absent` (a Mac lacks the device), `no_device` (torch knows none of this name), `swapped` (a layer or a function gets a tensor
-    whose dimensions are swapped, not copied), `written` (a tensor of the GPU is written into a part of one on the CPU), `frozen` (a layer
+    whose dimensions are swapped, not copied), `written` (from the GPU into a part of a CPU tensor), `frozen` (a layer
     that is trained gets what frozen ones gave), `with_graph` (a model in evaluation mode records a graph that nobody differentiates),
     `kept` (it outlives the round of the loop in which it was computed), `large` (what is made, with its operands, takes more than a GiB of
     the GPU: the last operand is the largest), `autocast` (of another device than the GPU, on which something is computed in it), `left`

@@ -137,14 +137,8 @@ def _function(m: Machine, name: str, arguments: Arguments, node: ast.Call, resul
         make_module(m, signature, positional, keywords, node, result)
         return result
     if name in kinds.tensor_types:
-        return typed(
-            result,
-            kinds.tensor,
-            place=Known(kinds.default_place, node),
-            dtype=Known(kinds.tensor_types[name], node),
-            graph=Known(False),
-            zero=Known(False),
-        )
+        where, dtype = Known(kinds.default_place, node), Known(kinds.tensor_types[name], node)
+        return typed(result, kinds.tensor, place=where, dtype=dtype, graph=Known(False), zero=Known(False))
     if signature is not None:
         return apply(m, signature, given_to(signature, None, node, positional, keywords, is_open), node, result)
     if (made := loaders.make(m, name, positional, keywords, node, result)) is not None:

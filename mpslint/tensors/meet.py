@@ -220,14 +220,9 @@ def wide(m: Machine, node: ast.AST, value: Value, dtype: Value, place: Value, of
     names = frozenset(dtype_of(one) for one in alternatives_of(dtype))
     if not names & kinds.lacks and (of == "cast" or "" not in names):  # what is computed there of what isn't float64 isn't either
         return False
-    certainty = Certainty.SURE
     if names <= kinds.lacks:
-        certainty = Certainty.ASSUMED if is_assumed(dtype) else certainty
-        certainty = (
-            Certainty.GUARDED
-            if len(devices_of(place)) > 1 or is_assumed(place) or (isinstance(dtype, OneOf) and len(names) > 1)
-            else certainty
-        )
+        is_one_of = len(devices_of(place)) > 1 or is_assumed(place) or (isinstance(dtype, OneOf) and len(names) > 1)
+        certainty = Certainty.GUARDED if is_one_of else Certainty.ASSUMED if is_assumed(dtype) else Certainty.SURE
     elif names & kinds.lacks:
         certainty = Certainty.GUARDED
     else:

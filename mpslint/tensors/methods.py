@@ -109,8 +109,6 @@ def asked(
 
 
 def _part(value: Value) -> tuple[str, Value]:
-    if isinstance(value, Known) and value.value in load_kinds().tensor_types:
-        return "dtype", Symbol(str(value.value), value.origin)
     if isinstance(value, Known) and isinstance(value.value, str) and "." in value.value:  # a type of tensors, known or not
         return "dtype", Symbol(value.value, value.origin)
     if isinstance(value, Known):
@@ -152,9 +150,7 @@ def attribute(m: Machine, base: Instance, name: str, node: ast.AST | None) -> Va
         told = shape_told(base)
         return shape_of(base) if told is UNKNOWN else told
     if name in kinds.views:
-        is_same = name in kinds.views_without_graph
-        view = like(base, graph=without(trait(base, GRAPH)) if is_same else None)
-        view.slots.update({LAYOUT: base.slots[LAYOUT]} if is_same and LAYOUT in base.slots else {})
+        view = like(base, graph=without(trait(base, GRAPH)) if name in kinds.views_without_graph else None)
         if name in kinds.views_swapped:
             view.slots[LAYOUT] = SWAPPED
             view.slots[SHAPE] = shape_by(load_signatures()[f"{kinds.tensor}.{name}"], GivenByName({"input": Argument(base, node)}, False))

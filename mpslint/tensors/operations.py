@@ -76,11 +76,9 @@ def binary(
     is_test = isinstance(op, ast.cmpop)
     of_sides = [typed_side for one in sides if (typed_side := typed_operand(one)) is not None]
     default = Known("float64", node) if arrays else default_dtype(m, node)
-    dtype: Value = (
-        Known("bool", node) if is_test else result_dtype("float" if isinstance(op, ast.Div) else "same", of_sides, default, bool(arrays))
-    )
-    if in_place:
-        dtype = joined_trait(left, DTYPE)
+    word = "float" if isinstance(op, ast.Div) else "same"
+    new = Known("bool", node) if is_test else result_dtype(word, of_sides, default, bool(arrays))
+    dtype = joined_trait(left, DTYPE) if in_place else new
     shape = joined_trait(left, SHAPE) if in_place else shape_of_operator(left, right, isinstance(op, ast.MatMult))
     graph = computed(Known(False) if is_test or is_without_graph(m) else graph_of(operands), sides)
     zero = UNKNOWN if isinstance(op, ast.MatMult) else Known(False) if arrays else zero_of(operands)
@@ -130,9 +128,10 @@ def item(m: Machine, node: ast.Subscript, base: Value, index: Value) -> Value | 
 
 
 def _leaves_out(index: ast.expr) -> bool:
-    """Return whether an index keeps rows, of which it leaves out something: `x[:, 0]`."""
+    """Return whether an index keeps rows, and leaves something out between numbers: `x[:, 0]`, `x[::2]`."""
     first, *others = index.elts if isinstance(index, ast.Tuple) and index.elts else [index]
-    return isinstance(first, ast.Slice) and any(not (isinstance(one, ast.Slice) and one.lower is one.upper is None) for one in others)
+    is_cut = any(not (isinstance(one, ast.Slice) and one.lower is one.upper is None) for one in others)
+    return isinstance(first, ast.Slice) and (is_cut or first.step is not None)
 
 
 def write_item(m: Machine, node: ast.stmt, base: Value, index: Argument, written: Argument) -> bool:

@@ -274,14 +274,9 @@ def like(value: Value, zero: Value | None = None, graph: Value | None = None) ->
     for key in (LENGTHS, DIMENSIONS, SHAPE) if zero is None else (LENGTHS,):
         if (found := joined_trait(value, key)) is not UNKNOWN:
             made.slots[key] = found
-    return typed(
-        made,
-        first.kind,
-        place=joined_trait(value, PLACE),
-        dtype=joined_trait(value, DTYPE),
-        graph=joined_trait(value, GRAPH) if graph is None else graph,
-        zero=joined_zero(value) if zero is None else zero,
-    )
+    graph = joined_trait(value, GRAPH) if graph is None else graph
+    zero = joined_zero(value) if zero is None else zero
+    return typed(made, first.kind, place=joined_trait(value, PLACE), dtype=joined_trait(value, DTYPE), graph=graph, zero=zero)
 
 
 def is_module_class(cls: Class) -> bool:

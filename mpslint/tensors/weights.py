@@ -36,15 +36,8 @@ def as_parameter(data: Value, asked: Argument | None, made: Instance) -> Value:
 
 def parameters_of(module: Instance) -> Instance:
     """Return what going through the parameters of a module gives: one of them stands for all."""
-    first = _first_place(module)
-    one = typed(
-        Instance(f"{module.name}.parameters[]", owner=module),
-        load_kinds().tensor,
-        place=first,
-        dtype=trait(module, DTYPE),
-        graph=Known(True),
-        zero=Known(False),
-    )
+    one = Instance(f"{module.name}.parameters[]", owner=module)
+    typed(one, load_kinds().tensor, place=_first_place(module), dtype=trait(module, DTYPE), graph=Known(True), zero=Known(False))
     made = Instance(f"{module.name}.parameters", owner=module)
     made.slots[EACH] = one
     return made
