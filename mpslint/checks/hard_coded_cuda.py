@@ -32,6 +32,7 @@ from mpslint.facts.values import (
     alternatives_of,
     any_guard,
     is_weak,
+    made_from,
     origin_of,
 )
 from mpslint.facts.values import Mapping as DictValue
@@ -310,12 +311,15 @@ def _may_lack_to(call: Call | None, evidence: Evidence) -> bool:
     the project's, which the run defines or which is in a module that isn't read."""
     values = alternatives_of(call.receiver) if call is not None and call.receiver is not None else ()
     others = [one for one in values if not is_tensor(one) and not is_module(one)]
-    return any(_is_of_project(getattr(one, "name", ""), evidence) for one in others) or bool(others and _without_to(evidence))
+    return any(_is_of_project(one, evidence) for one in others) or bool(others and _without_to(evidence))
 
 
-def _is_of_project(name: str, evidence: Evidence) -> bool:
-    """Return whether what has a qualified name is of a package that isn't Python's, and that neither rules nor the project's pins know."""
-    root = name.partition(".")[0]
+def _is_of_project(value: Value, evidence: Evidence) -> bool:
+    """Return whether a value is of a package that isn't Python's, and that neither rules nor the project's pins know; of what is only
+    handed on, whether that is."""
+    root = getattr(value, "name", "").partition(".")[0]
+    if root in platform_data("cuda")["hands_on"]:
+        return any(_is_of_project(one, evidence) for one in made_from(value) if not getattr(one, "name", "").startswith(root))
     published = (*load_dialects().roots, *platform_data("cuda")["devices"]["roots"], *evidence.target.versions)
     return bool(root) and root not in sys.stdlib_module_names and root not in published
 
