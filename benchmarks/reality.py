@@ -14,11 +14,11 @@ from typing import Any
 
 import yaml
 
+from mpslint.core.data import from_data
 from mpslint.core.knowledge import platform_data
 from mpslint.verify.outcome import RunResult, StepRecord
 from mpslint.verify.platform import limits_of
 from mpslint.verify.process import ChildLimits
-from mpslint.core.data import from_data
 from mpslint.verify.script import ScriptOptions, verify_script
 from mpslint.verify.spec import RunSpec, VerifiedMac
 from mpslint.verify.verify import run_spec
