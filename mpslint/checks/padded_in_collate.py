@@ -18,6 +18,7 @@ from mpslint.program.walk import called_name
 from mpslint.rule.judge import Match
 from mpslint.rule.loaders import never_read
 from mpslint.settings.evidence import Evidence
+from mpslint.tensors.kinds import load_kinds
 from mpslint.tensors.traits import is_none
 
 SHORT = 256
@@ -40,7 +41,8 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
 
     Option: `one_length`, methods that find all samples of one length.
     """
-    for one in (one for one in evidence.facts.preparations if one.maker.method != "map"):
+    of_data = load_kinds().preparing
+    for one in (one for one in evidence.facts.preparations if one.maker.method not in of_data):
         padding = {call.node: call for call in one.calls if _pads_to_longest(call, options["one_length"])}
         by_hand: dict[ast.Call, Call | Context] = dict(one.fills)
         node, found = min((padding or by_hand).items(), key=lambda pair: pair[0].lineno, default=(None, None))
