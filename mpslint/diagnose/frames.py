@@ -23,12 +23,13 @@ _FRAME = re.compile(
     r"|Input In \[(?P<input>\d{1,6})\], in <cell line: (?P<input_line>\d{1,6})>"  # IPython 8.0 to 8.4
     r"|<ipython-input-(?P<old>\d{1,6})-\w{1,40}> in |ipykernel_\d{1,9}/\d{1,12}\.py in "  # IPython 7
     r"|^-{1,9}> ?(?P<arrow>\d{1,7}) "
-    r"|^(?:File )?(?P<path>[~/.\w][^\s:*?<>|│\"]{0,400}\.py):(?P<path_line>\d{1,7})(?=, in |: | in )"  # IPython 8
+    r"|^(?:File )?(?P<path>[~/.\w][^\s:*?<>|│\"]{0,400}\.py):(?P<path_line>\d{1,7})(?=, in |: in |: \w*(?:Error|Exception|Warning)| in )"  # IPython 8, pytest
     r"|^[│|] (?P<rich>[^\s:│]{1,400}\.py):(?P<rich_line>\d{1,7}) in ",  # rich
     re.MULTILINE,
 )
 _WRITTEN = re.compile(r"(?:, in [^\n]{1,200})?\r?\n {2,12}(?!File )([^\n]{1,400})")
 """The line of code below a frame of Python's own traceback."""
+_WARNING = re.compile(r": \w*Warning")
 _FUNCTION = re.compile(r"(?:,? in |: in )(?:[\w<>]{1,100}\.){0,20}<?(\w+)")
 """The function of a frame, the last part of a qualified name (`Trainer.fit`, `move_data_to_device.<locals>.batch_to`)."""
 _LIBRARY = re.compile(
@@ -82,7 +83,7 @@ def frames_above(log: Log, offset: int) -> tuple[TracedFrame, ...]:
     """Return the frames in files of the traceback that ends at `offset`, libraries' included, in its order."""
     text = _traceback(log, offset)
     found = []
-    for match in _FRAME.finditer(text):
+    for match in _frames_in(text):
         path = match["file"] or match["path"] or match["rich"]
         if path:
             function = _FUNCTION.match(text, match.end())
@@ -107,6 +108,13 @@ def library_frame(log: Log, offset: int) -> TracedFrame | None:
     return None
 
 
+def _frames_in(text: str) -> Iterator[re.Match[str]]:
+    """Yield where a text names frames; the place of a warning is one of that warning alone, at the end of the text."""
+    for match in _FRAME.finditer(text):
+        if _WARNING.match(text, match.end()) is None or "\n" not in text[match.end() :]:
+            yield match
+
+
 def _traceback(log: Log, offset: int) -> str:
     """Return the text of the traceback that ends at `offset`, '' where none does."""
     output = log.output_at(offset)
@@ -114,7 +122,7 @@ def _traceback(log: Log, offset: int) -> str:
     text = strip_escapes(log.text[floor:offset])
     starts = [match.end() for match in _START.finditer(text)]
     text = text[starts[-1] :] if starts else text
-    last = max((match.end() for match in _FRAME.finditer(text)), default=None)
+    last = max((match.end() for match in _frames_in(text)), default=None)
     return text if last is not None and len(text) - last <= _GAP else ""
 
 
@@ -130,7 +138,7 @@ def own_frame(log: Log, offset: int) -> UserLine | None:
 def _frames(text: str, log: Log) -> Iterator[UserLine]:
     """Yield the frames of the user's own code, in the order of the traceback."""
     cell: int | None = None
-    for match in _FRAME.finditer(text):
+    for match in _frames_in(text):
         found = match.groupdict()
         if found["old"] or match.group().endswith(".py in "):
             # IPython 7 prints the frame first and the line on the arrow below it.

@@ -77,6 +77,12 @@ def test_frames_of_another_traceback_decide_nothing() -> None:
     assert title(earlier + later) == "A float64 tensor was sent to MPS"
 
 
+@pytest.mark.parametrize("said", ["The number of training batches (27) is smaller than the interval.", "UserWarning: few batches"])
+def test_where_a_warning_comes_from_is_no_frame(said: str) -> None:
+    """A library's warning ends no traceback of what is raised behind it."""
+    assert title(f"{SITE}/lightning/pytorch/loops/fit_loop.py:293: {said}\nEpoch 0: 0%\n{FLOAT64}") == "A float64 tensor was sent to MPS"
+
+
 def test_a_function_has_to_be_the_one_that_is_asked_for() -> None:
     """A large buffer is the metric's only where torchmetrics counts its bins."""
     text = 'Traceback (most recent call last):\n  File "{}/torchmetrics/utilities/data.py", line 207, in {}\nRuntimeError: Invalid buffer size: 122.07 GiB'
