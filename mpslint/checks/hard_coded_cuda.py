@@ -8,7 +8,6 @@ from __future__ import annotations
 import ast
 import functools
 import re
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -29,10 +28,8 @@ from mpslint.facts.values import (
     Symbol,
     Unknown,
     Value,
-    alternatives_of,
     any_guard,
     is_weak,
-    made_from,
     origin_of,
 )
 from mpslint.facts.values import Mapping as DictValue
@@ -40,11 +37,10 @@ from mpslint.program.walk import walk
 from mpslint.rule.guards import is_caught, is_skipped, on_every_way
 from mpslint.rule.judge import Match
 from mpslint.rule.one_process import is_of_one_process
-from mpslint.settings.dialects import load_dialects
 from mpslint.settings.evidence import Evidence, once
 from mpslint.settings.short import as_on
 from mpslint.settings.spelling import WrittenSetting, quote_of
-from mpslint.tensors.traits import is_module, is_tensor
+from mpslint.tensors.traits import is_module
 from mpslint.tensors.weights import has_weights
 
 SPEAKS_OF_CUDA = re.compile(r"cuda|gpu|nccl|triton", re.IGNORECASE)
@@ -300,33 +296,16 @@ def rewrite(match: Match, evidence: Evidence) -> WrittenSetting | None:
     elif named is None and not isinstance(parent, PLAIN_PLACES):
         new = f"({new})"
     shown = f".{new}" if is_method else new
-    reason = "nothing shows that what it is called on has .to()" if is_method and _may_lack_to(match.call, evidence) else ""
+    reason = "a class of this program has .cuda() and no .to()" if _without_to(evidence) else ""
     if named is not None and named.edits:
         return WrittenSetting((Edit(match.span, new), *named.edits), f"{shown}, with {named.name} = {choice}", reason=reason)
     return WrittenSetting((Edit(match.span, new),), shown, reason=reason)
 
 
-def _may_lack_to(call: Call | None, evidence: Evidence) -> bool:
-    """Return whether `.cuda()` is called on what isn't seen to be a tensor or a module, and may be of a class that has no `.to()`: one of
-    the project's, which the run defines or which is in a module that isn't read."""
-    values = alternatives_of(call.receiver) if call is not None and call.receiver is not None else ()
-    others = [one for one in values if not is_tensor(one) and not is_module(one)]
-    return any(_is_of_project(one, evidence) for one in others) or bool(others and _without_to(evidence))
-
-
-def _is_of_project(value: Value, evidence: Evidence) -> bool:
-    """Return whether a value is of a package that isn't Python's, and that neither rules nor the project's pins know; of what is only
-    handed on, whether that is."""
-    root = getattr(value, "name", "").partition(".")[0]
-    if root in platform_data("cuda")["hands_on"]:
-        return any(_is_of_project(one, evidence) for one in made_from(value) if not getattr(one, "name", "").startswith(root))
-    published = (*load_dialects().roots, *platform_data("cuda")["devices"]["roots"], *evidence.target.versions)
-    return bool(root) and root not in sys.stdlib_module_names and root not in published
-
-
 @once
 def _without_to(evidence: Evidence) -> bool:
-    """Return whether a run defines a class that has `.cuda()`, no `.to()`, and no base to have it from."""
+    """Return whether a run defines a class that has `.cuda()`, no `.to()`, and no base to have it from: what isn't known may be of it, and
+    the rest isn't moved without that."""
     run = evidence.whole or evidence
     classes = (run.parents.get(one) for one in run.naming("cuda") if isinstance(one, ast.FunctionDef))
     bare = (one for one in classes if isinstance(one, ast.ClassDef) and not one.bases)

@@ -23,7 +23,8 @@ _FRAME = re.compile(
     r"|Input In \[(?P<input>\d{1,6})\], in <cell line: (?P<input_line>\d{1,6})>"  # IPython 8.0 to 8.4
     r"|<ipython-input-(?P<old>\d{1,6})-\w{1,40}> in |ipykernel_\d{1,9}/\d{1,12}\.py in "  # IPython 7
     r"|^-{1,9}> ?(?P<arrow>\d{1,7}) "
-    r"|^(?:File )?(?P<path>[~/.\w][^\s:*?<>|│\"]{0,400}\.py):(?P<path_line>\d{1,7})(?=, in |: in |: \w*(?:Error|Exception|Warning)| in )"  # IPython 8, pytest
+    r"|^(?:File )?(?P<path>[~/.\w][^\s:*?<>|│\"]{0,400}\.py):(?P<path_line>\d{1,7})"  # IPython 8, pytest
+    r"(?=, in |: in |: \w*(?:Error|Exception|Warning)| in )"
     r"|^[│|] (?P<rich>[^\s:│]{1,400}\.py):(?P<rich_line>\d{1,7}) in ",  # rich
     re.MULTILINE,
 )

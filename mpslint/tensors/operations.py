@@ -140,6 +140,8 @@ def write_item(m: Machine, node: ast.stmt, base: Value, index: Argument, written
     A tensor takes values of any device, as they are copied; of one on the CPU it's noted where what is written lies on the Mac's GPU.
     """
     value, kinds = written.value, load_kinds()
+    if isinstance(index.value, Known) and isinstance(index.value.value, str):
+        return False  # an entry of a batch, which has the traits of its tensors
     if is_tensor(base):
         _meet_index(m, node, (node, node), base, index.value)
         if is_tensor(value) and devices_of(joined_trait(value, PLACE)) == {kinds.gpu} and _starts_later(index) and not m.is_silent:

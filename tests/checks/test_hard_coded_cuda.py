@@ -184,18 +184,26 @@ MOVED = "import torch\n{head}\nmodel = torch.nn.Linear(2, 2)\n{moved}.cuda()\npr
 @pytest.mark.parametrize(
     ("head", "moved", "safety"),
     [
-        ("from mylib import Batch", "Batch(3)", "unsafe"),
-        ("from mylib import loss", "loss", "unsafe"),
+        ("from mylib import Model", "Model(3)", "safe"),
         ("class Batch:\n    def cuda(self):\n        return self\n", "unknown", "unsafe"),
         ("from timm import create_model", "create_model('a')", "safe"),
         ("class Batch(torch.nn.Module):\n    def cuda(self):\n        return self\n", "unknown", "safe"),
     ],
 )
 def test_what_may_have_no_to_is_not_moved_by_it(head: str, moved: str, safety: str) -> None:
-    """A class of the project that isn't read may have `.cuda()` alone; models of libraries have both."""
+    """Where a run has a class with `.cuda()` alone, what isn't known may be one of its objects; models and batches have both."""
     found = mpslint.check(MOVED.format(head=head, moved=moved), select=["MPS501"]).findings
 
     assert [one.safety for one in found] == [safety]
+
+
+@pytest.mark.parametrize("rows", ["enumerate(tqdm(loader))", "enumerate(get_loader(32))", "enumerate(SubjectsLoader(data))"])
+def test_model_and_batches_are_moved_together(rows: str) -> None:
+    """Whoever makes the batches: to move the model alone would break what ran with CUDA nowhere, and run nowhere either."""
+    head = "import torch\nfrom torch.utils.data import DataLoader\nfrom tqdm import tqdm\nfrom torchio import SubjectsLoader\nfrom loading import get_loader\n"
+    code = f"{head}\nloader = DataLoader(data)\nnet = torch.nn.Linear(2, 2).cuda()\nfor i, batch in {rows}:\n    net(batch[0].cuda())\n"
+
+    assert [one.safety for one in mpslint.check(code, select=["MPS501"]).findings] == ["safe", "safe"]
 
 
 def test_a_method_of_the_project_is_judged_by_what_it_does(tmp_path: Path) -> None:
