@@ -12,14 +12,14 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from mpslint.facts.facts import Preparation
-from mpslint.facts.values import Call, Context, Instance, Known
-from mpslint.program.lengths import has_one_length
+from mpslint.facts.values import Call, Context, Instance, Known, Value, made_from
+from mpslint.program.lengths import has_one_length, is_filled
 from mpslint.program.walk import called_name
 from mpslint.rule.judge import Match
 from mpslint.rule.loaders import never_read
 from mpslint.settings.evidence import Evidence
 from mpslint.tensors.kinds import load_kinds
-from mpslint.tensors.traits import is_none
+from mpslint.tensors.traits import elements_of, is_none
 
 SHORT = 256
 """A collate function that cuts below this makes few shapes."""
@@ -48,6 +48,8 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
         node, found = min((padding or by_hand).items(), key=lambda pair: pair[0].lineno, default=(None, None))
         if node is None or found is None or never_read(one.maker, evidence):
             continue
+        if isinstance(found, Call) and _is_filled_later(found, one.rows[-1][0]):
+            continue
         function, name = _named(one, found.context if isinstance(found, Call) else found, evidence)
         if EVALUATES.search(name):
             continue
@@ -58,6 +60,12 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
         values: dict[str, str] = {"written": ast.unparse(node.func), "function": name, "multiple": multiple}
         plan = evidence.plan_with.get(id(one.maker))
         yield Match(evidence.span_of(place), values, None, fact, plan, fact.context if fact else None, (), node)
+
+
+def _is_filled_later(call: Call, batch: Value) -> bool:
+    """Return whether what a call pads is filled up to one length before it is a part of the batch."""
+    parts = (part for part in elements_of(batch) if call.result in made_from(part))
+    return call.result is not None and not is_filled(call.result) and any(map(is_filled, parts))
 
 
 def _named(preparation: Preparation, context: Context, evidence: Evidence) -> tuple[ast.AST, str]:

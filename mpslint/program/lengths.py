@@ -120,6 +120,13 @@ def has_one_length(value: Value) -> bool:
     return any((CUT, to) in ends and (FILLED, to) in ends for _, to in ends) or (shape is not None and None not in shape.lengths[:1] != ())
 
 
+def is_filled(value: Value) -> bool:
+    """Return whether a batch, or a part of it, was filled up to a length that doesn't vary."""
+    if isinstance(value, Mapping):
+        return any(is_filled(entry.value) for entry in value.slots.values())
+    return any(how == FILLED for how, _ in ends_of(value))
+
+
 def ends_of(value: Value) -> Ends:
     """Return what was done to a value, or to what it is a part of; of several, to any of them."""
     every: list[Ends] = []

@@ -11,7 +11,7 @@ from mpslint.tensors.kinds import load_kinds
 from mpslint.tensors.loaders import held_at, put
 from mpslint.tensors.meet import name_device, note_use, wide
 from mpslint.tensors.modules import children, move, within
-from mpslint.tensors.shapes import shape_by, shape_told
+from mpslint.tensors.shapes import shape_by, shape_told, swap
 from mpslint.tensors.signatures import load_signatures
 from mpslint.tensors.traits import (
     DTYPE,
@@ -22,7 +22,6 @@ from mpslint.tensors.traits import (
     PARTS,
     PLACE,
     SHAPE,
-    SWAPPED,
     ZERO,
     Machine,
     device_text,
@@ -152,8 +151,9 @@ def attribute(m: Machine, base: Instance, name: str, node: ast.AST | None) -> Va
     if name in kinds.views:
         view = like(base, graph=without(trait(base, GRAPH)) if name in kinds.views_without_graph else None)
         if name in kinds.views_swapped:
-            view.slots[LAYOUT] = SWAPPED
             view.slots[SHAPE] = shape_by(load_signatures()[f"{kinds.tensor}.{name}"], GivenByName({"input": Argument(base, node)}, False))
+            view.slots.pop(LAYOUT, None)
+            swap(view, base)
         return view
     if name == "requires_grad":
         graph = trait(base, GRAPH)

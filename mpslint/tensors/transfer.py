@@ -15,7 +15,7 @@ from mpslint.tensors.graphs import computed, without
 from mpslint.tensors.kinds import DTYPES, load_kinds
 from mpslint.tensors.meet import Met, meet, met, name_device, note_use, on_cpu, shared_place, wide
 from mpslint.tensors.memory import note_large
-from mpslint.tensors.shapes import shape_by, shape_told
+from mpslint.tensors.shapes import shape_by, shape_told, swap
 from mpslint.tensors.signatures import Signature, with_arguments
 from mpslint.tensors.state import default_dtype, default_place, is_without_graph
 from mpslint.tensors.traits import (
@@ -97,11 +97,13 @@ def apply(m: Machine, signature: Signature, given: GivenByName, node: ast.Call, 
     named = _named_dtype(signature, given)
     dtype = _dtype(m, signature, signature.dtype, given, node) if named is None else named
     typed(made, kind, place=place, dtype=dtype, graph=_of_dtype(graph, dtype), zero=zero)
-    is_kept = signature.layout == "kept" and given.first is not None and "memory_format" not in given.values and not given.is_open
-    if SWAPPED.value == (layout_of(given.first.value) if is_kept and given.first is not None else signature.layout):
-        made.slots[LAYOUT] = SWAPPED
     if shape is not UNKNOWN:
         made.slots[SHAPE] = shape
+    is_kept = signature.layout == "kept" and "memory_format" not in given.values and not given.is_open
+    if given.first is not None and signature.layout == SWAPPED.value:
+        swap(made, given.first.value)
+    elif given.first is not None and is_kept and layout_of(given.first.value) == SWAPPED.value:
+        made.slots[LAYOUT] = SWAPPED
     if kind == kinds.tensor:
         if wide(m, node, made, dtype, place, "make" if signature.makes else "cast", signature.name):
             made.slots[DTYPE] = UNKNOWN  # it has raised

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
+import mpslint
 from mpslint.tensors.signatures import load_signatures
 
 MORE: dict[str, tuple[int, ...]] = {"full_like": (0,), "randint_like": (5,)}
@@ -25,3 +26,27 @@ def test_what_keeps_the_layout_gives_the_strides_of_its_argument(name: str) -> N
     called = getattr(torch.Tensor if owner == "torch.Tensor" else torch, function)
     made = called(swapped.numpy() if function in OF_ARRAYS else swapped, *MORE.get(function, ()))
     assert made.stride() == swapped.stride() == (1, 4)
+
+
+VIEWS = [
+    "torch.ones(4, 8).t()",
+    "torch.ones(4, 8).t().t()",
+    "torch.ones(1, 8).t()",
+    "torch.ones(8).t()",
+    "torch.ones(4, 4).T",
+    "torch.ones(2, 3, 4).permute(0, 1, 2)",
+    "torch.ones(2, 3, 4).permute(2, 0, 1)",
+    "torch.ones(2, 1, 4).transpose(0, 1)",
+    "torch.ones(2, 3, 4).transpose(0, 1).contiguous()",
+    "torch.ones(4, 8)[:, 2]",
+]
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_what_is_told_not_to_be_contiguous_is_not(view: str) -> None:
+    """Swaps that undo each other, and those of dimensions of length 1, leave a tensor in one piece."""
+    code = f"import torch\n\nx = {view.replace(')', ', device=' + repr('mps') + ')', 1)}\nx.masked_fill_(x > 0, 0.0)\n"
+    found = mpslint.check(code, target={"torch": "2.3.1", "macos": "14.0"}, select=["MPS929"]).findings
+
+    made = eval(view, {"torch": torch})
+    assert bool(found) is not made.is_contiguous()
