@@ -64,8 +64,9 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
 
 def _is_filled_later(call: Call, batch: Value) -> bool:
     """Return whether what a call pads is filled up to one length before it is a part of the batch."""
-    parts = (part for part in elements_of(batch) if call.result in made_from(part))
-    return call.result is not None and not is_filled(call.result) and any(map(is_filled, parts))
+    made = call.result
+    parts = (part for part in elements_of(batch) if any(one is made for one in made_from(part)))
+    return made is not None and not is_filled(made) and any(map(is_filled, parts))
 
 
 def _named(preparation: Preparation, context: Context, evidence: Evidence) -> tuple[ast.AST, str]:

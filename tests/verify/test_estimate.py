@@ -6,6 +6,7 @@ import pytest
 
 from mpslint.verify import estimate
 from mpslint.verify.outcome import Composition, Fit, RunResult
+from mpslint.verify.script import ScriptOptions
 from mpslint.verify.spec import Lengths, RunSpec, VerifiedMac
 from mpslint.verify.text import what_fits
 
@@ -20,8 +21,8 @@ GIB = 2**30
 def test_kept_buffers_count_for_the_mac_that_is_meant(monkeypatch: pytest.MonkeyPatch, torch: str, lengths: Lengths, largest: int) -> None:
     """Halves of the batch are tried until their driver memory stays below what verify takes; of other Macs the tensors give a bound."""
 
-    def result(spec: RunSpec, steps: object, options: object, aim: str = "run", sizes: tuple[int, ...] = ()) -> RunResult:
-        fits = tuple(Fit(memory, 12 * GIB, 16 * GIB, "too big", 10) for memory in sizes)
+    def result(spec: RunSpec, steps: object, options: ScriptOptions) -> RunResult:
+        fits = tuple(Fit(memory, 12 * GIB, 16 * GIB, "too big", 10) for memory in options.sizes)
         return RunResult("", "emulated", composition=Composition(16 * GIB, "forward"), fits=fits, driver_peak=3 * GIB * spec.train_batch)
 
     monkeypatch.setattr(estimate, "result_of", result)

@@ -39,7 +39,8 @@ def test_missing_operators_by_version() -> None:
         (VerifiedMac("2.13", 16, "4.57", "1.10"), "bf16", "ignored"),
         (VerifiedMac("2.13", 16, "4.53", "1.15"), "bf16", "raises"),
         (VerifiedMac("2.13", 16, "5.23", "1.15"), "bf16", "works"),
-        (VerifiedMac("2.13", 16, "4.50", "0.25"), "fp16", "wrong"),
+        (VerifiedMac("2.13", 16, "4.50", "0.25"), "fp16", "raises"),
+        (VerifiedMac("2.13", 16, "4.50", "0.26"), "fp16", "wrong"),
     ],
 )
 def test_precision_depends_on_three_versions(machine: VerifiedMac, precision: str, does: str) -> None:
