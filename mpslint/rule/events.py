@@ -130,7 +130,7 @@ def _premise(event: TensorEvent, evidence: Evidence) -> list[Related]:
     if not isinstance(function, FUNCTIONS) or not names:
         return []
     taken = f"{' and '.join(f'`{name}`' for name in names)} {'is' if len(names) == 1 else 'are'} taken for the Mac's GPU"
-    return [Related(evidence.span_of(function), f"nothing in this file calls {function.name}(): its {taken}")]
+    return [Related(evidence.span_of(function), f"no call of {function.name}() is seen in this file: its {taken}")]
 
 
 def _origin(operand: Operand, evidence: Evidence) -> Span | None:

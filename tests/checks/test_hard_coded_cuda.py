@@ -206,6 +206,14 @@ def test_model_and_batches_are_moved_together(rows: str) -> None:
     assert [one.safety for one in mpslint.check(code, select=["MPS501"]).findings] == ["safe", "safe"]
 
 
+@pytest.mark.parametrize(("decorated", "safety"), [("@torch.jit.script\n", "unsafe"), ("", "safe")])
+def test_what_torchscript_compiles_makes_no_choice(decorated: str, safety: str) -> None:
+    """TorchScript reads no constant of a module, on any machine."""
+    code = f"import torch\n\n{decorated}def f(x):\n    return x + torch.ones(3, device='cuda')\n\nf(torch.randn(2, 3).cuda())\n"
+
+    assert {one.safety for one in mpslint.check(code, select=["MPS501"]).findings} == {safety}
+
+
 def test_a_method_of_the_project_is_judged_by_what_it_does(tmp_path: Path) -> None:
     """`Batch.cuda` has no `.to` beside it, and the run shows where CUDA is asked for."""
     (tmp_path / "batch.py").write_text(

@@ -42,7 +42,7 @@ def test_a_finding_names_what_a_parameter_was_taken_for() -> None:
     (alone,) = mpslint.check(code, select=["MPS116"]).findings
     (called,) = mpslint.check(f'{code}\ndouble("mps")\n', select=["MPS116"]).findings
 
-    assert "nothing in this file calls double(): its `device` is taken for the Mac's GPU" in str(alone.related)
+    assert "no call of double() is seen in this file: its `device` is taken for the Mac's GPU" in str(alone.related)
     assert "taken for" not in str(called.related)
 
 
