@@ -226,7 +226,7 @@ def _assert(m: Walker, node: ast.Assert) -> bool:
     answer = truth(test)
     if isinstance(test, Known) and test.source and not test.weak and answer is not None and not m.is_silent:
         m.facts.choices.append(Choice(node, test.source, answer, None, m.context))
-    if answer is False and not is_weak(test):
+    if answer is False:
         ends(m, node)
     if answer is not True:
         with m.store.path():

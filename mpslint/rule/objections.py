@@ -25,9 +25,9 @@ def objection_to(fixed: Evidence, written: Evidence, works: bool) -> str:
     syntax tree. Where the program `works` as it is written, a fix has to be seen to gain something.
     """
     said = platform_data("events")
-    known = {(one.kind, id(one.node)) for one in written.facts.events if one.certainty is not Certainty.UNKNOWN}
+    known = {_at(one) for one in written.facts.events if one.certainty is not Certainty.UNKNOWN}
     alike = {_with_places(one) for one in written.facts.events if any(operand.place for operand in one.operands)}
-    events = (one for one in fixed.facts.events if (one.kind, id(one.node)) not in known and _with_places(one) not in alike)
+    events = (one for one in fixed.facts.events if _at(one) not in known and _with_places(one) not in alike)
     given_up = () if works else _given_up(fixed)
     if new := [one for one in (*events, *_unbound(fixed, written), *given_up) if _counts(one, said)] or list(_skipped(fixed, written)):
         return _said(min(new, key=lambda event: list(Certainty).index(event.certainty)), fixed, said)
@@ -68,6 +68,12 @@ def _given_up(fixed: Evidence) -> Iterator[TensorEvent]:
             given = (one for one in fixed.facts.calls if one.node is not node and not behind.isdisjoint((one.node, *one.context.calls)))
             if any(is_tensor(value) or is_module(value) for one in given for value in one.operands):
                 yield TensorEvent("absent", node, (Operand(UNKNOWN, "", "", node),), Certainty.SURE, context)
+
+
+def _at(event: TensorEvent) -> tuple[str, int, bool]:
+    """Return an event as it is again in another walk; an end to which no test that isn't decided leads is another one."""
+    is_certain = event.kind == "ended" and all(one.default is one.taken for one in event.context.guards)
+    return event.kind, id(event.node), is_certain
 
 
 def _with_places(event: TensorEvent) -> tuple[str, int, tuple[str, ...]]:

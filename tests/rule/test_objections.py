@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+import mpslint
 from mpslint.core.finding import Finding, Safety
 from mpslint.session.runs import check_paths
 from mpslint.session.session import Options
@@ -147,3 +148,21 @@ def test_what_the_program_catches_ends_nothing(tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text(RUN.format('try:\n    n = {"cuda": 1, "cpu": 2}[device]\nexcept KeyError:\n    n = 3'))
 
     assert choice_in(tmp_path).fix.safety is Safety.SAFE
+
+
+@pytest.mark.parametrize(
+    ("test", "ends"),
+    [
+        ("assert args.device in {'cuda', 'cpu'}", True),
+        ("if args.device != 'cuda':\n    raise ValueError('CUDA only')", True),
+        ("if args.device == 'cuda':\n    print('fine')\nelse:\n    raise SystemExit(1)", True),
+        ("if args.device == 'tpu':\n    raise SystemExit(1)", False),
+        ("assert args.device in {'cuda', 'mps', 'cpu'}", False),
+    ],
+)
+def test_a_default_that_a_program_refuses_is_advice(test: str, ends: bool) -> None:
+    """The program as it is written comes to its test, too, with another answer."""
+    code = f"import argparse\nimport torch\n\np = argparse.ArgumentParser()\np.add_argument('--device', default='cuda')\nargs = p.parse_args()\n{test}\nm = torch.nn.Linear(2, 2).to(args.device)\n"
+    (found,) = mpslint.check(code, select=["MPS502"]).findings
+
+    assert (found.safety == "manual", "ends the run then" in found.fix) == (ends, ends)
