@@ -15,7 +15,7 @@ from mpslint.diagnose.compact import strip_escapes, unwrap
 from mpslint.diagnose.diagnosis import Diagnosis, Explained, Symptom, UnknownError
 from mpslint.diagnose.fill import filled
 from mpslint.diagnose.first_versions import explanation_of
-from mpslint.diagnose.frames import UserLine, library_frame, own_frame
+from mpslint.diagnose.frames import UserLine, last_traceback, library_frame, own_frame
 from mpslint.diagnose.log import Log, LogPlace, log_of_bytes, read_log
 from mpslint.diagnose.matching import MOST_TIMES, Index, TextMatch, build_index, find_matches
 from mpslint.diagnose.memory_log import MemoryLog, read_memory_log
@@ -42,11 +42,11 @@ def diagnose(log: Log, given: Mapping[str, Version] = MappingProxyType({})) -> D
     traced = next(filter(None, (versions_traced(log, match.start) for match in matches[:MOST_TIMES])), {})
     versions = {**given, **traced, **versions_named(log.text)}
     memory_log = read_memory_log(log.text)
-    symptoms = [(group[0].start, _symptom(log, group, matches, versions, known)) for group in _groups(matches)]
+    symptoms = [(group[0].start, group[-1].start, _symptom(log, group, matches, versions, known)) for group in _groups(matches)]
     return Diagnosis(
         source=log.name,
         lines=log.lines,
-        symptoms=reading_order(symptoms),
+        symptoms=reading_order(symptoms, last_traceback(log)),
         unknown=unknown_errors(log, [(match.start, match.end) for match in matches]),
         memory_log=memory_log,
         memory_explanation=filled(known.verdicts[memory_log.verdict], {}, versions) if memory_log else None,

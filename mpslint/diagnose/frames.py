@@ -17,6 +17,7 @@ _GAP = 3_000
 """How far above its error the last frame may stand; more, and the traceback belongs to something else."""
 
 _START = re.compile(r"Traceback \(most recent call last\)|Stack \(most recent call last\)")
+_CHAINED = re.compile(r"(?:During handling of the above exception|The above exception was the direct cause)[^\n]*\s*\Z")
 _FRAME = re.compile(
     r'(?:File "|^)(?P<file>[^"\n]{1,400})", line (?P<line>\d{1,7})'  # Python, also pasted without its first words
     r"|Cell In ?\[(?P<cell>\d{1,6})\], line (?P<cell_line>\d{1,6})"  # IPython 8.5 and later
@@ -107,6 +108,12 @@ def library_frame(log: Log, offset: int) -> TracedFrame | None:
         if not installed and not _LIBRARY.search(frame.path):
             return None
     return None
+
+
+def last_traceback(log: Log) -> int:
+    """Return where the last traceback begins, with those that it was raised in or from; 0 where there is none."""
+    starts = [match.start() for match in _START.finditer(log.text)]
+    return next((one for one in reversed(starts) if _CHAINED.search(log.text[max(0, one - 200) : one]) is None), 0)
 
 
 def _frames_in(text: str) -> Iterator[re.Match[str]]:

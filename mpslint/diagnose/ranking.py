@@ -28,15 +28,16 @@ class RankedFinding:
     in_traceback: bool
 
 
-def reading_order(symptoms: Sequence[tuple[int, Symptom]]) -> tuple[Symptom, ...]:
-    """Return symptoms, given with their offsets, in the order to read: causes by severity and place, echoes, noise."""
+def reading_order(symptoms: Sequence[tuple[int, int, Symptom]], last: int) -> tuple[Symptom, ...]:
+    """Return symptoms, given with the offsets of their first and last places, in the order to read: causes by severity, those first that
+    ended the run (behind `last`, where its traceback begins), then by place; echoes; noise."""
 
-    def rank(item: tuple[int, Symptom]) -> tuple[int, int, int]:
-        offset, symptom = item
+    def rank(item: tuple[int, int, Symptom]) -> tuple[int, int, bool, int]:
+        offset, end, symptom = item
         group = 2 if symptom.message.role is TextRole.NOISE else 1 if symptom.follows else 0
-        return group, symptom.message.severity.rank, offset
+        return group, symptom.message.severity.rank, end < last, offset
 
-    return tuple(symptom for _, symptom in sorted(symptoms, key=rank))
+    return tuple(symptom for *_, symptom in sorted(symptoms, key=rank))
 
 
 def rank_findings(

@@ -77,6 +77,15 @@ def test_frames_of_another_traceback_decide_nothing() -> None:
     assert title(earlier + later) == "A float64 tensor was sent to MPS"
 
 
+def test_what_ended_the_run_comes_before_what_was_caught() -> None:
+    """Of what was raised while another error was handled, that one stays the first."""
+    caught = 'Traceback (most recent call last):\n  File "/me/train.py", line 3, in <module>\nAssertionError: Torch not compiled with CUDA enabled\n'
+    later = f'Traceback (most recent call last):\n  File "/me/train.py", line 9, in <module>\n{FLOAT64}\n'
+    chained = "\nDuring handling of the above exception, another exception occurred:\n\n"
+    assert title(f"{caught}on the CPU, then\n{later}") == "A float64 tensor was sent to MPS"
+    assert title(f"{caught}{chained}{later}") == title(caught) != "A float64 tensor was sent to MPS"
+
+
 @pytest.mark.parametrize("said", ["The number of training batches (27) is smaller than the interval.", "UserWarning: few batches"])
 def test_where_a_warning_comes_from_is_no_frame(said: str) -> None:
     """A library's warning ends no traceback of what is raised behind it."""
