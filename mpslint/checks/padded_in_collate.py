@@ -18,7 +18,6 @@ from mpslint.program.walk import called_name
 from mpslint.rule.judge import Match
 from mpslint.rule.loaders import never_read
 from mpslint.settings.evidence import Evidence
-from mpslint.tensors.kinds import load_kinds
 from mpslint.tensors.traits import elements_of, is_none
 
 SHORT = 256
@@ -41,8 +40,7 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
 
     Option: `one_length`, methods that find all samples of one length.
     """
-    of_data = load_kinds().preparing
-    for one in (one for one in evidence.facts.preparations if one.maker.method not in of_data):
+    for one in (one for one in evidence.facts.preparations if one.maker.method != "map"):
         padding = {call.node: call for call in one.calls if _pads_to_longest(call, options["one_length"])}
         by_hand: dict[ast.Call, Call | Context] = dict(one.fills)
         node, found = min((padding or by_hand).items(), key=lambda pair: pair[0].lineno, default=(None, None))
