@@ -1,8 +1,9 @@
 """What decorators of click give the parameters of a function: `@click.option("--bs", default=8)`, `@click.argument("path")`."""
 
 from stubs._words import Option, parse
-from stubs.host import at, decorators_of, is_known, kind_of, made_by, overridable, plain, settled, slots, state_of, unknown
+from stubs.host import at, decorators_of, is_known, items, kind_of, made_by, overridable, plain, refuse, settled, slots, state_of, unknown
 
+CHOICE = "click.Choice"
 RANGES = ("click.IntRange", "click.FloatRange")
 SPECIAL = ("multiple", "count", "flag_value", "callback", "envvar", "prompt")
 """What makes an option of click another value than that of its word, or of its default."""
@@ -29,6 +30,10 @@ def described(function):
         elif kind_of(named.get("type")) in RANGES and is_known(named.get("default")):
             held = state_of(named["type"]).converted(str(plain(named["default"])))
             named = {**named, "default": unknown if held is None else at(held, named["default"])}
+        elif kind_of(named.get("type")) == CHOICE and "default" in named:
+            words = [plain(one, None) for one in items(state_of(named["type"]).choices)]
+            if words and [one for one in words if not isinstance(one, str)] == []:
+                refuse(at(f"^({'|'.join(words)})$", named["type"]), named["default"])
         texts = [one for one in [plain(one) for one in given] if isinstance(one, str)]
         is_special = [one for one in SPECIAL if one in named] != []
         if called.endswith(".argument") and texts:

@@ -5,8 +5,8 @@ from stubs.typer import Typer as Group
 
 
 class Choice:
-    def __init__(self, *given, **more):
-        pass
+    def __init__(self, choices=None, *given, **more):
+        self.choices = choices
 
     def converted(self, said):
         return said

@@ -31,6 +31,7 @@ CLOSED = [
     f"{LITERAL}{PYDANTIC}class S(BaseModel):\n    device: Literal['cuda', 'cpu']\ns = S(device={CHOICE})\n{USE.format(device='s.device')}",
     PATTERN.format(pattern="^(cuda|cpu)$"),
 ]
+CLICK = "import click\n@click.command()\n@click.option('--device', type=click.Choice({choices}), default='cuda')\ndef main(device):\n    {use}main()\n"
 OPEN = [
     f"{OPEN_ENUM}device = Device({CHOICE})\nname = {CHOICE}\n{USE.format(device='name')}",
     f"{LITERAL}{DATA.format(kind=THREE, choice=CHOICE)}{USE.format(device='config.device')}",
@@ -54,6 +55,15 @@ def test_a_device_that_is_not_listed_is_not_written(code: str) -> None:
 def test_what_takes_other_texts_takes_the_mac(code: str) -> None:
     """An enumeration that looks for others itself may take it as well."""
     assert is_fixed(code)
+
+
+@pytest.mark.parametrize(
+    ("choices", "safety"), [("['cuda', 'cpu']", "manual"), ("['cuda', 'mps']", "safe"), ("load()", "safe")], ids=["two", "mps", "unknown"]
+)
+def test_click_takes_no_default_beside_its_choices(choices: str, safety: str) -> None:
+    """It makes a default the option's type, as it does words."""
+    code = f"import torch\n{CLICK.format(choices=choices, use=USE.format(device='device'))}"
+    assert [one.safety for one in mpslint.check(code, select=["MPS502"]).findings] == [safety]
 
 
 def test_a_pattern_that_may_take_for_ever_is_not_tried() -> None:
