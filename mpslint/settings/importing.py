@@ -84,7 +84,8 @@ def has_forks(evidence: Evidence) -> bool:
     """Return whether a run may fork processes: CUDA works in none of them where it was asked for before."""
     called = evidence.calls_of_name.keys()
     names = {one.name for one in evidence.facts.imports if f"{one.name}.spawn" not in called} | called  # `spawn` starts Python anew
-    return not names.isdisjoint(platform_data("cuda")["forks"])
+    said = platform_data("cuda")
+    return not names.isdisjoint(said["forks"]) and any(True for word in said["forking"] for _ in (evidence.whole or evidence).naming(word))
 
 
 def is_imported_after(write: EnvironmentWrite, place: int, evidence: Evidence) -> bool:

@@ -40,6 +40,16 @@ def test_cuda_is_not_asked_for_when_a_file_is_imported(tmp_path: Path, head: str
     assert found.count("is_available() else") == 4
 
 
+def test_the_number_of_cores_forks_nothing(tmp_path: Path) -> None:
+    """Most programs import multiprocessing for it alone."""
+    assert (
+        "DEVICE = "
+        in fixed(
+            tmp_path, net=BUILD, train=f"import multiprocessing\nfrom net import batch, build\nprint(multiprocessing.cpu_count())\n{RUN}"
+        )["net"]
+    )
+
+
 def test_a_variable_that_is_set_before_the_import_comes_in_time(tmp_path: Path) -> None:
     """Then one constant serves."""
     train = f'import os\nos.environ["CUDA_VISIBLE_DEVICES"] = "1"\nfrom net import batch, build\n{RUN}'
