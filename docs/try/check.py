@@ -8,11 +8,11 @@ from typing import Any
 
 from mpslint.core.finding import MpslintError, UsageError
 from mpslint.core.links import rule_url
-from mpslint.report.machine import file_as_json
+from mpslint.report.machine import file_as_json, full_view
 from mpslint.rewrite.apply import Fixed
 from mpslint.rewrite.diff import cell_diffs
 from mpslint.session.session import Options, check_file, fix_file
-from mpslint.session.view import shown_findings, target_line
+from mpslint.session.view import target_line
 from mpslint.source.document import Document
 from mpslint.source.files import STANDARD_INPUT, FoundFile
 
@@ -34,7 +34,7 @@ def _answer(name: str, data: bytes, target: Mapping[str, str], unsafe: bool) -> 
     if result.checked is None:
         return {"file": {"findings": [], "unread": []}, "parts": [], "target": "", "fixed": None}
     checked, document = result.checked, result.checked.document
-    file = file_as_json(checked, shown_findings(document, checked.findings))
+    file = file_as_json(full_view(result))
     for finding in file["findings"]:
         finding["url"] = rule_url(finding["rule"])
     return {

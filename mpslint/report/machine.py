@@ -54,7 +54,7 @@ def report_text(files: Sequence[FileView]) -> str:
     parts = {
         "schema": str(SCHEMA),
         "mpslint": json_text(__version__),
-        "files": _lines(json_text(_file(file), None) for file in files if file.details),
+        "files": _lines(json_text(file_as_json(file), None) for file in files if file.details),
         "problems": _lines(json_text({"path": file.path, "message": file.problem}, None) for file in files if file.problem),
         "summary": json_text(summary, None),
     }
@@ -82,7 +82,8 @@ def _details(checked: Checked) -> dict[str, Any]:
     }
 
 
-def _file(file: FileView) -> dict[str, Any]:
+def file_as_json(file: FileView) -> dict[str, Any]:
+    """Return what the JSON report says of a file, from its `full_view`, as plain data."""
     return {
         "path": file.path,
         "kind": file.kind,
