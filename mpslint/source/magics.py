@@ -22,7 +22,7 @@ PYTHON_CELLS = frozenset(
 )
 """Cell magics whose body is Python."""
 LOCAL_CELLS = frozenset(["timeit"])
-"""Those whose body is run as a function's: the names that it binds are gone afterwards."""
+"""Cell magics that run their body as a function, so that later cells don't see the names that it binds."""
 SHELL_CELLS = frozenset(["bash", "sh", "shell", "script", "!", "system", "sx"])
 WRITING_CELLS = frozenset({"writefile", "file"})
 AUTOMAGIC = frozenset(

@@ -124,7 +124,7 @@ def keep_estimate(found: FoundFile, session: Options, estimate: KnownEstimate) -
 def known_estimate(found: FoundFile, session: Options) -> KnownEstimate | None:
     """Return what was kept of a file as it is now, for the same Mac and options; None where there is nothing."""
     kept = ResultsCache.here().read(_name(found, session), KnownEstimate) if not session.started else None
-    with contextlib.suppress(ReadError):  # a file of it is gone
+    with contextlib.suppress(ReadError):  # one of its files was deleted
         return kept if kept is not None and all(_digest(path) == digest for path, digest in kept.files) else None
     return None
 
