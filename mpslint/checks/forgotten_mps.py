@@ -14,6 +14,7 @@ from typing import Any
 from mpslint.checks._choice_rewrites import IS_OF_SEVERAL, constants_of, is_question, rewrite
 from mpslint.checks._idle_choices import is_idle
 from mpslint.checks._uses import call_given, uses_of
+from mpslint.core.knowledge import platform_data
 from mpslint.facts.facts import Choice
 from mpslint.facts.values import Instance, Items, Known, Unknown, Value, alternatives_of, origin_of
 from mpslint.program.choices import RETURNED
@@ -58,6 +59,7 @@ def _is_all_there_is(chosen: ast.AST, evidence: Evidence) -> bool:
 
 def _choices(evidence: Evidence) -> Iterator[Match]:
     """Yield each choice between CUDA and the CPU that decides something."""
+    numbered = _numbers_of_cpu(evidence)
     for_cuda: set[ast.AST | None] = set()
     for choice in evidence.facts.choices:
         is_asked = choice.source in load_platform().cuda_questions or (isinstance(choice.node, ast.If) and not choice.source)
@@ -65,21 +67,32 @@ def _choices(evidence: Evidence) -> Iterator[Match]:
             continue
         if any(is_other(choice.node, evidence) for is_other in (_is_of_autocast, _is_of_no_parameters)):
             continue
-        names = [name for name in choice.given if _is_for_cuda_only(choice, name, for_cuda)]
+        names = [name for name in choice.given if _is_for_cuda_only(choice, name, for_cuda, numbered)]
         for_cuda.update(origin_of(choice.given[name]) for name in names)
         cpu = _of_statement(choice, names, evidence) if isinstance(choice.node, ast.If) else _of_expression(choice) if names else None
         if cpu is None:
             continue
         made, shown = (cpu, choice.node.test) if isinstance(choice.node, ast.If) else (choice.node, choice.node)
         if not is_of_accelerator(made, evidence, are_all=False) and not is_idle(made, evidence):
-            yield _chosen(shown, cpu, choice, evidence)
+            yield _chosen(shown, cpu, choice, evidence, numbered)
     yield from _switched_off(evidence)
     yield from _by_flag(evidence)
 
 
-def _is_for_cuda_only(choice: Choice, name: str, for_cuda: Container[ast.AST | None] = ()) -> bool:
+def _numbers_of_cpu(evidence: Evidence) -> frozenset[ast.AST]:
+    """Return the numbers below 0 that are given to what takes numbers for devices, and one below 0 for the CPU."""
+    taking = platform_data("cuda")["devices"]["numbers"].items()
+    calls = ((call, argument) for name, argument in taking for call in (evidence.whole or evidence).calls_of_name.get(name, ()))
+    given = (one for call, argument in calls if argument in call.keywords for one in alternatives_of(call.keywords[argument].value))
+    below = (one for one in given if isinstance(one, Known) and isinstance(one.value, int) and one.value < 0)
+    return frozenset(one.origin for one in below if one.origin is not None)
+
+
+def _is_for_cuda_only(
+    choice: Choice, name: str, for_cuda: Container[ast.AST | None] = (), numbered: Container[ast.AST | None] = ()
+) -> bool:
     """Return whether what a choice gives is the CPU, and with CUDA it would be a device of CUDA's, or one that somebody names; `for_cuda`
-    has what is the CPU for want of CUDA only."""
+    has what is the CPU for want of CUDA only, `numbered` the numbers that are the CPU."""
     kinds, platform = load_kinds(), load_platform()
 
     def may_be_absent(value: Value) -> bool:
@@ -94,7 +107,8 @@ def _is_for_cuda_only(choice: Choice, name: str, for_cuda: Container[ast.AST | N
     def differs(given: Value, instead: Value) -> bool:
         if isinstance(given, Items) and isinstance(instead, Items):
             return any(map(differs, given.values(), instead.values()))
-        is_cpu = isinstance(given, Known) and not given.weak and device_text(given) == kinds.default_place
+        is_named = device_text(given) == kinds.default_place
+        is_cpu = isinstance(given, Known) and not given.weak and (is_named or given.origin in numbered)
         return is_cpu and any(map(may_be_absent, alternatives_of(instead)))
 
     return differs(choice.given[name], choice.instead.get(name, Unknown()))
@@ -142,7 +156,7 @@ def _switched_off(evidence: Evidence) -> Iterator[Match]:
             if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not) and is_question(node.operand):
                 match = match_of(setting, plan, evidence)
                 if match is not None:
-                    yield replace(match, node=node)
+                    yield replace(match, node=node, values={**match.values, "selected": '"cpu"'})
 
 
 def _by_flag(evidence: Evidence) -> Iterator[Match]:
@@ -161,13 +175,21 @@ def _by_flag(evidence: Evidence) -> Iterator[Match]:
             yield _chosen(node, node.orelse, choice, evidence)
 
 
-def _chosen(shown: ast.AST, cpu: ast.AST, choice: Choice, evidence: Evidence) -> Match:
+def _chosen(shown: ast.AST, cpu: ast.AST, choice: Choice, evidence: Evidence, numbered: Container[ast.AST] = ()) -> Match:
     """Return the match of a choice, shown at one of its parts, whose CPU is in another; with what a fix would make of the CPU's name."""
     span = evidence.span_of(shown)
     instead = {id(constant): "mps" for constant in constants_of(cpu, "cpu")}
     other = choice.instead.get("", choice.given.get("", Known("")))
     is_named = not isinstance(other, Known) or (other.weak and isinstance(other.origin, ast.Constant))  # `f"cuda:{args.index}"` is none
-    values = {"value": "cpu", "written": evidence.document.text[span.start : span.end], "cpu": cpu, "instead": instead, "named": is_named}
+    number = next((one for one in walk(cpu) if one in numbered), None)
+    values = {
+        "value": "cpu",
+        "selected": f"{evidence.text_of(number)} (the CPU)" if number is not None else '"cpu"',
+        "written": evidence.document.text[span.start : span.end],
+        "cpu": cpu,
+        "instead": instead,
+        "named": is_named,
+    }
     return Match(span, values, context=choice.context if choice.source else None, node=choice.node)
 
 

@@ -215,7 +215,8 @@ def _until(row: Mapping[str, Any], path: Path) -> tuple[VersionRange, str, str]:
     firsts = {name: first for first, group in known["first"].items() for name in group}
     comes = bool(asked) and firsts.keys() >= set(asked)
     first = max((firsts[name] for name in asked), key=lambda text: tuple(map(int, text.split(".")))) if comes else ""
-    said = platform_data(path.stem).get("missing", {}).get("later" if comes else "never", {}) if row["kind"] == "missing" else {}
+    said = platform_data(path.stem).get(row["kind"], {})
+    said = said.get("later" if comes else "never", {}) if row["kind"] == "missing" else said
     holes = {"first": first, "newest": format_version(newest_versions()["torch"][:2])}
     what, advice = ((row.get(key) or said.get(key, "")).format(**holes) for key in ("what", "advice"))
     return VersionRange.parse(f"torch < {first}") if comes else VersionRange(), what, advice
