@@ -119,7 +119,7 @@ def call_builtin(m: Walker, name: str, arguments: CallArguments, node: ast.Call)
     if name in ("range", "enumerate", "zip", "iter") or (name == "next" and values and isinstance(values[0], Instance)):
         made = Instance(f"builtins.{name}", owner=next((value for value in values if isinstance(value, Instance)), None))
         if not arguments.is_open:  # `zip(*rows)` gives columns of as many as there are rows
-            loaders.of_builtin(name, values, made)
+            loaders.of_builtin(name, [loaders.going_through(m, one, node) for one in values], made)
         effects.hold(m, made, values)
         return made
     is_unknown = name in ("input", "next", "type", "id", "any", "all", "sum")

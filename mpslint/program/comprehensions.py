@@ -188,6 +188,7 @@ def _passes(m: Walker, tests: list[ast.expr]) -> bool | None:
 def assign_loop_target(m: Walker, target: ast.expr, iterated: Value) -> None:
     """Bind a loop's variables: to what every element has in common, else to Unknown."""
     element: Value = UNKNOWN
+    iterated = loaders.going_through(m, iterated, target)
     if isinstance(iterated, Items) and not iterated.open and iterated.slots:
         element = join_all(iterated.values())
     elif (each := loaders.each_of(iterated)) is not None:

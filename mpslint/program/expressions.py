@@ -35,7 +35,7 @@ from mpslint.program.lists import bounds_of, iterated
 from mpslint.program.machine import Walker
 from mpslint.program.narrowing import narrowing
 from mpslint.program.operators import combine, compare, formatted, is_hashable, is_one_index, note_division, own_operator, united, with_more
-from mpslint.tensors import operations
+from mpslint.tensors import loaders, operations
 
 _LOOKING = (ast.Is, ast.IsNot, ast.In, ast.NotIn)
 """Comparisons that no tensor takes element by element."""
@@ -386,7 +386,7 @@ def _yielded(m: Walker, node: ast.Yield | ast.YieldFrom) -> Value:
     if node.value is not None:
         value = m.value(node.value)
         m.store.lose(value)
-        m.yields.append(value if isinstance(node, ast.Yield) else UNKNOWN)
+        m.yields.append(value if isinstance(node, ast.Yield) else loaders.each_of(loaders.going_through(m, value, node)) or UNKNOWN)
         if isinstance(node, ast.YieldFrom) and not m.is_silent:
             m.facts.iterated.append((value, m.context))
     return UNKNOWN

@@ -8,6 +8,7 @@ from mpslint.facts.values import (
     UNKNOWN,
     Bound,
     Class,
+    DictEntry,
     Function,
     Instance,
     Items,
@@ -34,11 +35,19 @@ WRITING = {"__setattr__": "builtins.object.__setattr__", "__delattr__": "builtin
 NOTHING = CallArguments((), {}, True)
 
 
+def _entries(value: Value | None) -> dict[str, Value]:
+    """Return what an object that is like a dict, such as what a tokenizer returns, is updated with; nothing where that isn't known."""
+    if not isinstance(value, Mapping) or value.is_open:
+        return {}
+    return {key: one.value for key, one in value.slots.items() if isinstance(key, str) and isinstance(one, DictEntry)}
+
+
 def call_outside(m: Walker, callee: Value, receiver: Value | None, arguments: CallArguments, node: ast.Call) -> Value:
     """Record a call of something outside the program, and return the object it makes."""
     implicit.called(m, arguments.all, implicit.ANY)
-    _change_given(m, callee, receiver, arguments, node)
     method = node.func.attr if isinstance(node.func, ast.Attribute) and not m.is_known_module(receiver) else ""
+    entries = _entries(arguments.first()) if method == "update" and isinstance(receiver, Instance) else {}
+    _change_given(m, callee, receiver, arguments, node)
     names = _names_of(callee)
     if method in WRITING and isinstance(receiver, Instance):  # `super().__setattr__(name, value)`
         return m.calls.call_with(m, Symbol(WRITING[method]), [receiver, *arguments.given], node)
@@ -78,6 +87,9 @@ def call_outside(m: Walker, callee: Value, receiver: Value | None, arguments: Ca
     name = names[0] if names else ""
     told = CallArguments(arguments.positional[1:], arguments.keywords, True) if name in m.platform.partials else NOTHING
     follow_callbacks(m, CallArguments((*arguments.positional, *kept), arguments.keywords, False) if kept else arguments, told)
+    if isinstance(receiver, Instance):
+        for key, value in entries.items():
+            m.store.write(receiver.slots, key, value)
     about = domain.call(m, callee, name, method, receiver, arguments, node, result)
     return result if about is None else about
 

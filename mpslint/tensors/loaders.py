@@ -59,6 +59,10 @@ def make(
         if name.endswith("split"):
             result.slots[EACH] = Instance(f"{name}[]", owner=result, slots={EACH: result.slots[EACH]})
         return result
+    passed = (positional[0] if positional else keywords.get("iterable")) if name in kinds.passing else None
+    if passed is not None and (each := each_of(going_through(m, passed.value, node))) is not None:
+        result.slots[EACH] = each
+        return result
     hooks = (*positional[1:], *(keywords[key] for key in kinds.data_hooks if key in keywords))
     if fits(name, kinds.data_readers) and _is_read(kinds, (one.value for one in hooks)):
         result.slots[EACH] = Instance(f"{name}[]", owner=result)
@@ -130,8 +134,24 @@ def sample_of(m: Machine, data: Value, node: ast.AST) -> Value:
         elif isinstance(one, Items):
             samples.append(join_all([*one.values(), *([one.each] if one.each is not None else [])]))
         else:
-            samples.append(trait(one, EACH))
+            samples.append(trait(going_through(m, one, node), EACH))
     return join_all(samples)
+
+
+def going_through(m: Machine, value: Value, node: ast.AST) -> Value:
+    """Return what goes through an object of the program, by its `__iter__`; another value, and one of which that isn't known, itself."""
+    if not isinstance(value, Instance) or value.cls is None or trait(value, EACH) is not UNKNOWN:
+        return value
+    method, following = value.cls.lookup("__iter__"), value.cls.lookup("__next__")
+    given = _followed(m, method, [value], node) if isinstance(method, Function) else UNKNOWN
+    each = each_of(given) or UNKNOWN
+    if given is value and isinstance(following, Function):
+        m.store.begin()
+        for name in [key for key, one in value.slots.items() if not isinstance(one, Instance) or is_tensor(one) or is_array(one)]:
+            m.store.forget(value.slots, name)  # it is another one in each round
+        each = _followed(m, following, [value], node)
+        m.store.undo()
+    return value if each is UNKNOWN else Instance("builtins.iterator", owner=value, slots={EACH: each})
 
 
 def _followed(m: Machine, function: Function, given: list[Value], node: ast.AST) -> Value:
@@ -191,7 +211,7 @@ def _batch(dtype: Value, node: ast.AST) -> Instance:
 
 
 def generated(yields: Sequence[Value]) -> Value:
-    """Return what a generator is that gives tensors or arrays, or tuples of them: going through it gives one that stands for all."""
+    """Return what a generator is that gives tensors, arrays, or tuples or dicts of them: going through it gives one that stands for all."""
     each = _alike(yields)
     return UNKNOWN if each is UNKNOWN else Instance("builtins.generator", slots={EACH: each})
 
@@ -201,6 +221,11 @@ def _alike(values: Sequence[Value]) -> Value:
     if isinstance(first, Items) and all(isinstance(one, Items) and not one.open and len(one.slots) == len(first.slots) for one in values):
         parts = {number: _alike([one.slots[number] for one in values if isinstance(one, Items)]) for number in first.slots}
         return Items(first.kind, parts) if any(one is not UNKNOWN for one in parts.values()) else UNKNOWN
+    if isinstance(first, Mapping) and all(
+        isinstance(one, Mapping) and not one.is_open and one.slots.keys() == first.slots.keys() for one in values
+    ):
+        rows = {key: [one.slots[key] for one in values if isinstance(one, Mapping)] for key in first.slots}
+        return Mapping({key: DictEntry(_alike([one.value for one in row]), row[0].node) for key, row in rows.items()})
     joined = join_all(list(values)) if values else UNKNOWN
     return like(joined) if is_tensor(joined) or is_array(joined) else UNKNOWN
 
