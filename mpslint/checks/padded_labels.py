@@ -9,7 +9,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from mpslint.facts.values import Call, Instance, Symbol, Value, made_from
+from mpslint.facts.values import UNKNOWN, Call, Instance, Symbol, Value, made_from
+from mpslint.facts.values import Mapping as Entries
 from mpslint.program.walk import called_name
 from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
@@ -70,7 +71,8 @@ def _keeps_labels(trainer: Call | None, evidence: Evidence, options: Mapping[str
 def _becomes_labels(call: Call, keeps: bool, evidence: Evidence) -> bool:
     """Return whether the ids that a call makes are the labels of a row; beside themselves only where nothing masks them (`keeps`)."""
     for row, entries in (row for one in evidence.facts.preparations for row in one.rows):
-        labels, ids = entries.get("labels"), entries.get("input_ids", row)
+        others = (row.each or UNKNOWN) if isinstance(row, Entries) else row  # `{name: one.squeeze() for name, one in tokens.items()}`
+        labels, ids = entries.get("labels"), entries.get("input_ids", others)
         if labels is not None and _is_of(labels, call) and (not _is_of(ids, call) or (keeps and _is_copy_of_ids(labels, call))):
             return True
     return False

@@ -386,7 +386,9 @@ def _yielded(m: Walker, node: ast.Yield | ast.YieldFrom) -> Value:
     if node.value is not None:
         value = m.value(node.value)
         m.store.lose(value)
-        m.yields.append(value if isinstance(node, ast.Yield) else loaders.each_of(loaders.going_through(m, value, node)) or UNKNOWN)
+        is_held = isinstance(value, Mapping) and not isinstance(node.value, ast.Dict)  # whoever gets it may write to it
+        each = value if isinstance(node, ast.Yield) else loaders.each_of(loaders.going_through(m, value, node))
+        m.yields.append(UNKNOWN if is_held or each is None else each)
         if isinstance(node, ast.YieldFrom) and not m.is_silent:
             m.facts.iterated.append((value, m.context))
     return UNKNOWN

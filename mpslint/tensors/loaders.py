@@ -20,6 +20,7 @@ from mpslint.facts.values import (
     OneOf,
     Value,
     alternatives_of,
+    count_made,
 )
 from mpslint.tensors.dimensions import row_of
 from mpslint.tensors.kinds import Kinds, fits, load_kinds
@@ -155,14 +156,22 @@ def going_through(m: Machine, value: Value, node: ast.AST) -> Value:
 
 
 def _followed(m: Machine, function: Function, given: list[Value], node: ast.AST) -> Value:
-    """Return what a function of the program gives. Of one file, what happens in a worker is noted where the function itself is walked."""
+    """Return what a function of the program gives, with what it writes into what it makes and nothing else of what it writes.
+
+    Of one file, what happens in a worker is noted where the function itself is walked.
+    """
     before, m.is_silent = m.is_silent, m.is_silent or m.project is None
+    begun, objects = count_made(), len(m.facts.objects)
     m.store.begin()
     try:
         value: Value = m.calls.call_function(m, function, given, {}, False, node)
     finally:
-        m.store.undo()
+        written = m.store.undo()
         m.is_silent = before
+    made = {id(one.slots) for one in m.facts.objects[objects:]}
+    for place, key, new in written.values():
+        if id(place) in made or (isinstance(place, (Items, Mapping)) and place.born > begun):
+            m.store.put(place, key, new)
     return value
 
 
