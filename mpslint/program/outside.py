@@ -78,8 +78,9 @@ def call_outside(m: Walker, callee: Value, receiver: Value | None, arguments: Ca
     name = names[0] if names else ""
     told = CallArguments(arguments.positional[1:], arguments.keywords, True) if name in m.platform.partials else NOTHING
     follow_callbacks(m, CallArguments((*arguments.positional, *kept), arguments.keywords, False) if kept else arguments, told)
-    about = domain.call(m, callee, name, method, receiver, arguments, node, result)
-    return result if about is None else about
+    about = domain.call(m, callee, name, method, receiver, arguments, node, result) or result
+    domain.note_generator(m, name, arguments.keywords, about, node)
+    return about
 
 
 def _names_of(callee: Value) -> tuple[str, ...]:

@@ -66,6 +66,10 @@ class Kinds:
     numbers: frozenset[str]
     plain_packages: frozenset[str]
     like_operands: frozenset[str]
+    reads: frozenset[str]
+    generator: str
+    generator_argument: str
+    draws: frozenset[str]
     loads_onto: dict[str, tuple[int, str]]
     module_runs: dict[str, str]
     as_calls: frozenset[str]
