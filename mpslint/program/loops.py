@@ -37,7 +37,7 @@ from mpslint.program.machine import Walker
 from mpslint.program.places import CONTENT, MISSING, Writes, unknown_for, value_at, widened
 from mpslint.program.walk import assigning, children, walk
 from mpslint.tensors.kinds import load_kinds
-from mpslint.tensors.traits import DTYPE, PLACE, covers, has_traits, is_kept, retyped
+from mpslint.tensors.traits import DTYPE, PLACE, covers, has_traits, is_kept, retyped, without_shape
 
 MOST_ROUNDS = 128
 """Rounds that are walked one by one."""
@@ -47,7 +47,7 @@ MOST_SILENT_STEPS = 20_000
 """Steps that all rounds of a program may take."""
 MOST_REPEATED_STEPS = 20_000
 """Steps that a program may take for walking loops anew; from there on, what is written in a loop is forgotten before it is walked once."""
-MOST_ATTEMPTS = 3
+MOST_ATTEMPTS = 4
 DEEPEST_CARRIED = 2
 """Loops within one another that are walked anew for the tensors that a round hands to the next: each level more would double the work."""
 VALUES = get_args(Value)
@@ -313,7 +313,8 @@ def _carry(carried: dict[str, Value], started: dict[str, Value], own: dict[str, 
         _, _, value = state.get((id(own[name]), name), (None, None, known))
         value = _as_left(value, state)
         if isinstance(value, VALUES) and (_is_carried(value) or _is_carried(known)) and not covers(known, value):
-            carried[name] = join(known, value)
+            wider = join(known, value)  # where each round makes a tensor smaller, none has the dimensions of all
+            carried[name] = without_shape(wider) if name in carried else wider
             is_new = True
     return is_new
 

@@ -102,7 +102,7 @@ def call(
         return made
     if not _is_plain(name):
         hand_over(m, node, name, [*positional, *keywords.values()])
-        for_device(m, name, receiver, positional, keywords, result)
+        for_device(m, name, receiver, positional, keywords, node, result)
     return None
 
 

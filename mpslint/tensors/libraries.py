@@ -104,7 +104,13 @@ def step_of(function: Function, made: Instance) -> dict[str, Value]:
 
 
 def for_device(
-    m: Machine, name: str, receiver: Value | None, positional: Sequence[Argument], keywords: Mapping[str, Argument], made: Instance
+    m: Machine,
+    name: str,
+    receiver: Value | None,
+    positional: Sequence[Argument],
+    keywords: Mapping[str, Argument],
+    node: ast.AST,
+    made: Instance,
 ) -> None:
     """Note where what an object of a library gives lies: where its operands do, else on the device for which it was made, it is assumed."""
     kinds = load_kinds()
@@ -117,7 +123,7 @@ def for_device(
     else:
         named = [keywords[kinds.device_argument].value] if kinds.device_argument in keywords else []
         devices = [*named, *(one for one in given if isinstance(one, Known) and one.source == kinds.device_class)]
-        places = [weakened(one) for one in devices]
+        places = [Known(one.value, one.origin or node, True, one.source) if isinstance(one, Known) else weakened(one) for one in devices]
     if places and "" not in devices_of(places[0]):
         made.slots[PARTS] = places[0]
         note_use(m, places[0])

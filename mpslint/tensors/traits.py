@@ -317,6 +317,17 @@ def covers(known: Value, value: Value) -> bool:
     return all(any(_is_alike(one, other) for other in alternatives_of(known)) for one in alternatives_of(value))
 
 
+def without_shape(value: Value) -> Value:
+    """Return tensors, each with all that is known of it but how long its dimensions are."""
+    found: list[Value] = []
+    for one in alternatives_of(value):
+        other = retyped(one) if isinstance(one, Instance) and SHAPE in one.slots and one.cls is None else one
+        if isinstance(other, Instance) and other is not one:
+            del other.slots[SHAPE]
+        found += [] if any(_is_alike(other, known) for known in found) else [other]
+    return found[0] if len(found) == 1 else OneOf(tuple(found))
+
+
 def _is_alike(a: Value, b: Value) -> bool:
     if same(a, b):
         return True
@@ -325,5 +336,5 @@ def _is_alike(a: Value, b: Value) -> bool:
         return is_like and all(covers(one, b.slots[key]) for key, one in a.slots.items())
     if not (isinstance(a, Instance) and isinstance(b, Instance) and a.kind == b.kind and a.cls is b.cls and (a.kind or PLACE in a.slots)):
         return False
-    keys = [key for key in {*a.slots, *b.slots} if is_trait(key) and key != EACH]
+    keys = [key for key in {*a.slots, *b.slots} if is_trait(key) and key != EACH and (key != SHAPE or key in b.slots)]
     return all(covers(b.slots.get(key, UNKNOWN), a.slots.get(key, UNKNOWN)) for key in keys)
