@@ -36,6 +36,7 @@ from mpslint.program.lists import held_by, holds_still, may_fail, viewed
 from mpslint.program.machine import Walker
 from mpslint.program.places import CONTENT, MISSING, Writes, unknown_for, value_at, widened
 from mpslint.program.walk import assigning, children, walk
+from mpslint.tensors import loaders
 from mpslint.tensors.kinds import load_kinds
 from mpslint.tensors.traits import DTYPE, PLACE, covers, has_traits, is_kept, retyped, without_shape
 
@@ -72,7 +73,8 @@ def for_loop(m: Walker, node: ast.For | ast.AsyncFor) -> bool:
         iterated = settled(iterated)
     if not m.is_silent:
         m.facts.loops.append((node, iterated, m.context))
-    runs = isinstance(iterated, Items) and bool(iterated.slots) and not (iterated.open and iterated.kind == "iterator")
+    has_items = isinstance(iterated, Items) and bool(iterated.slots) and not (iterated.open and iterated.kind == "iterator")
+    runs = has_items or loaders.is_batch(iterated)
     if may_fail(iterated):
         may_raise(m)
 

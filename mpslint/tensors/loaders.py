@@ -27,6 +27,7 @@ from mpslint.tensors.shapes import batch_of
 from mpslint.tensors.signatures import load_signatures
 from mpslint.tensors.traits import (
     EACH,
+    KEY,
     NUMBER,
     SHAPE,
     Machine,
@@ -281,12 +282,18 @@ def held_at(value: Value, key: object) -> Value | None:
 def of_iterable(receiver: Instance, method: str, result: Instance) -> Value | None:
     """Return what a method gives that goes through a loader or data set."""
     if method == "items":  # of a batch that is like a dict
-        result.slots[EACH] = Items("tuple", {0: NUMBER, 1: trait(receiver, EACH)})
+        result.slots[EACH] = Items("tuple", {0: KEY, 1: trait(receiver, EACH)})
         return result
-    if method in ("__iter__", "values"):
-        result.slots[EACH] = trait(receiver, EACH)
+    if method in ("__iter__", "values", "keys"):
+        result.slots[EACH] = KEY if method == "keys" else trait(receiver, EACH)
         return result
     return trait(receiver, EACH) if method in ("__next__", "get", "pop") else None
+
+
+def is_batch(value: Value) -> bool:
+    """Return whether something goes through the parts of a batch, of which there is one at least."""
+    whole = [value, *([value.owner] if value.owner is not None else [])] if isinstance(value, Instance) and EACH in value.slots else []
+    return any(map(is_tensor, whole))
 
 
 def of_builtin(name: str, values: list[Value], result: Instance) -> None:

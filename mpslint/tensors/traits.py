@@ -62,6 +62,8 @@ WEIGHTS = (TRAIT, "weights")
 SWAPPED, APART = Known("swapped"), Known("apart")
 NUMBER = Unknown("number")
 """A plain number that isn't known: it has no device."""
+KEY = Unknown(NUMBER.reason)
+"""The name of an entry of a batch, whichever it is: it has no device either."""
 NOWHERE = frozenset({""})
 """The devices of what isn't known."""
 OF_ARRAY = Unknown("array")

@@ -173,6 +173,26 @@ def test_what_the_program_catches_ends_nothing(tmp_path: Path) -> None:
     assert choice_in(tmp_path).fix.safety is Safety.SAFE
 
 
+BATCHES = 'import torch\nfrom elsewhere import Data\n\ndevice = "cuda" if torch.cuda.is_available() else "cpu"\nnet = torch.nn.Linear(2, 2).to(device)\nfor batch in torch.utils.data.DataLoader(Data()):\n    for {}\n    net(batch["x"]).sum().backward()\n'
+
+
+@pytest.mark.parametrize(
+    ("move", "is_whole"),
+    [
+        ("name in batch:\n        batch[name] = batch[name].to(device)", True),
+        ("name in batch.keys():\n        batch[name] = batch[name].to(device)", True),
+        ("name, x in batch.items():\n        if torch.is_tensor(x):\n            batch[name] = x.to(device)", True),
+        ("name, x in batch.items():\n        if name != 'x':\n            batch[name] = x.to(device)", False),
+        ("name, x in batch.items():\n        x = x.to(device)", False),
+    ],
+)
+def test_a_batch_that_is_moved_entry_by_entry_has_moved(move: str, is_whole: bool, tmp_path: Path) -> None:
+    """Each entry of a batch that nobody sees is written anew, or some are."""
+    (tmp_path / "train.py").write_text(BATCHES.format(move))
+
+    assert (choice_in(tmp_path).fix.safety is Safety.SAFE) is is_whole
+
+
 @pytest.mark.parametrize(
     ("test", "ends"),
     [
