@@ -57,6 +57,7 @@ class Kinds:
     one_length: frozenset[str]
     cpu_batches: frozenset[str]
     cpu_batches_when: dict[str, str]
+    wide_batches: dict[str, Any]
     tensor_data: frozenset[str]
     data_views: frozenset[str]
     data_lists: frozenset[str]

@@ -26,6 +26,7 @@ from mpslint.tensors.kinds import Kinds, fits, load_kinds
 from mpslint.tensors.shapes import batch_of
 from mpslint.tensors.signatures import load_signatures
 from mpslint.tensors.traits import (
+    DTYPE,
     EACH,
     KEY,
     NUMBER,
@@ -69,7 +70,10 @@ def make(
             key in keywords and isinstance(one := keywords[key].value, Known) and one.value == value
             for key, value in kinds.cpu_batches_when.items()
         )
-        return batch_on_cpu(node, result) if is_tensors else None
+        batch = batch_on_cpu(node, result) if is_tensors else None
+        if batch is not None and (dtypes := _wide_dtypes(name, keywords, node)):
+            batch.slots[DTYPE] = join_all(dtypes)  # of one of its tensors, and so of the batch where it's moved
+        return batch
     if name not in kinds.loaders:
         return None
     said = kinds.loaders[name]
@@ -204,6 +208,12 @@ def _alike(values: Sequence[Value]) -> Value:
         return Items(first.kind, parts) if any(one is not UNKNOWN for one in parts.values()) else UNKNOWN
     joined = join_all(list(values)) if values else UNKNOWN
     return like(joined) if is_tensor(joined) or is_array(joined) else UNKNOWN
+
+
+def _wide_dtypes(name: str, keywords: dict[str, Argument], node: ast.AST) -> list[Value]:
+    """Return the dtypes that one of the tensors in a batch may have that MPS lacks, by what makes it and what that is given."""
+    said = load_kinds().wide_batches
+    return [Known(dtype, node) for dtype in said["made_by"].get(name, ()) if not keywords.keys().isdisjoint(said["arguments"])]
 
 
 def batch_on_cpu(node: ast.AST, made: Instance | None = None, is_sure: bool = True) -> Instance:
