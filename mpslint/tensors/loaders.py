@@ -72,7 +72,8 @@ def make(
         )
         batch = batch_on_cpu(node, result) if is_tensors else None
         if batch is not None and (dtypes := _wide_dtypes(name, keywords, node)):
-            batch.slots[DTYPE] = join_all(dtypes)  # of one of its tensors, and so of the batch where it's moved
+            batch.slots[DTYPE] = join_all(dtypes)  # of one of its tensors, and so of the batch where it's moved; which one isn't known
+            batch.slots[EACH] = retyped(like(batch), dtype=join_all([*dtypes, Known(kinds.default_dtype, node)]))
         return batch
     if name not in kinds.loaders:
         return None
