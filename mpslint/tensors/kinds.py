@@ -67,6 +67,7 @@ class Kinds:
     numbers: frozenset[str]
     plain_packages: frozenset[str]
     like_operands: frozenset[str]
+    own_methods: frozenset[str]
     reads: frozenset[str]
     generator: str
     generator_argument: str

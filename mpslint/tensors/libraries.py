@@ -11,7 +11,7 @@ from mpslint.facts.values import UNKNOWN, Argument, Function, Instance, Known, V
 from mpslint.tensors import loaders
 from mpslint.tensors.arguments import Arguments
 from mpslint.tensors.kinds import fits, load_kinds
-from mpslint.tensors.meet import is_assumed, met, note, note_use, wide
+from mpslint.tensors.meet import is_assumed, met, note, note_unfollowed, note_use, wide
 from mpslint.tensors.methods import note_wide_module
 from mpslint.tensors.modules import move, unplace_within
 from mpslint.tensors.traits import DTYPE, EACH, PARTS, PLACE, Machine, devices_of, elements_of, is_module, joined_trait, like, trait, typed
@@ -127,3 +127,5 @@ def for_device(
     if places and "" not in devices_of(places[0]):
         made.slots[PARTS] = places[0]
         note_use(m, places[0])
+        if fits(name, kinds.own_methods):
+            note_unfollowed(m, node)

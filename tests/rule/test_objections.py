@@ -129,6 +129,7 @@ ENDS = {
     "an attribute that a namespace lacks": "from types import SimpleNamespace\nbs = getattr(SimpleNamespace(cuda=64, cpu=8), device)",
     "a key that a TypedDict lacks": "from typing import TypedDict\nclass Sizes(TypedDict):\n    cuda: int\n    cpu: int\nbs = Sizes(cuda=64, cpu=8)[device]",
     "a number that the device has not": "where = torch.device(device + ':0' if device == 'cuda' else device)\nn = where.index + 1 if where.type != 'cpu' else 0",
+    "a method of an object that a configuration chooses": "import hydra\nrun = hydra.utils.instantiate(load())\nrun.evaluate(device=torch.device(device))",
     "another file": "w = torch.load(f'weights_{device}.pt')",
     "a generator of a loader": "torch.utils.data.DataLoader([1, 2], shuffle=True, generator=torch.Generator(device=device).manual_seed(0))",
     "a generator on the CPU": "x = torch.randn(2, device=device, generator=torch.Generator())",
@@ -151,6 +152,7 @@ def test_what_the_new_device_would_end_keeps_a_fix_from_being_made(code: str, tm
 
 
 GOES_ON = {
+    "a method of a library that takes a device": "from sentence_transformers import SentenceTransformer\nSentenceTransformer('a').encode(['b'], device=device)",
     "a dict that makes what it lacks": "class Sizes(dict):\n    def __missing__(self, key):\n        return 8\nbs = Sizes(cuda=64)[device]",
     "a file that the program wrote": "torch.save({}, f'w_{device}.pt')\nw = torch.load(f'w_{device}.pt')",
     "a generator on the device": "g = torch.Generator(device)\ng.manual_seed(0)\nx = torch.randn(2, device=device, generator=g)",
