@@ -7,7 +7,7 @@ import sys
 
 from mpslint.facts.events import Certainty, Operand, TensorEvent
 from mpslint.facts.joined import join_all
-from mpslint.facts.values import CHILD, UNKNOWN, Argument, Class, Instance, Items, Known, Symbol, Value, weakened
+from mpslint.facts.values import CHILD, UNKNOWN, Argument, Bound, Class, Function, Instance, Items, Known, Symbol, Value, weakened
 from mpslint.tensors import loaders
 from mpslint.tensors.arguments import Arguments, given_to
 from mpslint.tensors.graphs import differentiate
@@ -133,7 +133,8 @@ def _function(m: Machine, name: str, arguments: Arguments, node: ast.Call, resul
         return result
     if name in kinds.wrappers and positional:
         result.kind = kinds.module  # of what isn't known: where it lies isn't known either
-        return positional[0].value if kind_of(positional[0].value) else result
+        given = positional[0].value
+        return given if kind_of(given) or isinstance(given, (Function, Bound, Symbol)) else result
     signature = signatures.get(name)
     if name in kinds.parameters and positional:
         return as_parameter(positional[0].value, keywords.get("requires_grad"), result)

@@ -123,3 +123,11 @@ def test_a_data_set_of_several_gives_what_they_give() -> None:
     walk = "for x, in DataLoader(ConcatDataset([data, data])):\n    x.to(dev)\n"
 
     assert [(event.kind, event.certainty) for event in events_of(HEAD + data + walk)] == [("float64", Certainty.SURE)]
+
+
+@pytest.mark.parametrize("wrapped", ["f", "Net().add"])
+def test_a_compiled_function_is_the_function(wrapped: str) -> None:
+    """What torch.compile gives does what it's given."""
+    code = f"def f(x):\n    return x + torch.zeros(4)\nclass Net:\n    def add(self, x):\n        return x + torch.zeros(4)\ng = torch.compile({wrapped})\ng(torch.ones(4, device=dev))\n"
+
+    assert [event.kind for event in events_of(HEAD + code) if event.certainty is Certainty.SURE] == ["mismatch"]
