@@ -320,7 +320,9 @@ def covers(known: Value, value: Value) -> bool:
 
 
 def without_shape(value: Value) -> Value:
-    """Return tensors, each with all that is known of it but how long its dimensions are."""
+    """Return tensors, each with all that is known of it but how long its dimensions are, where these aren't the same."""
+    if isinstance(joined_trait(value, SHAPE), Known):
+        return value
     found: list[Value] = []
     for one in alternatives_of(value):
         other = retyped(one) if isinstance(one, Instance) and SHAPE in one.slots and one.cls is None else one
