@@ -25,6 +25,7 @@ from mpslint.facts.values import (
     count_made,
     is_trait,
     is_weak,
+    method_of,
     settled,
 )
 from mpslint.program import effects, implicit
@@ -73,6 +74,9 @@ def for_loop(m: Walker, node: ast.For | ast.AsyncFor) -> bool:
         iterated = settled(iterated)
     if not m.is_silent:
         m.facts.loops.append((node, iterated, m.context))
+    if (own := method_of(iterated, "__iter__")) is not None:  # a generator of the program, mostly: what it gives may be followed
+        given = m.calls.call_function(m, own, [iterated], {}, False, node.iter)
+        iterated = given if loaders.each_of(given) is not None else iterated
     has_items = isinstance(iterated, Items) and bool(iterated.slots) and not (iterated.open and iterated.kind == "iterator")
     runs = has_items or loaders.is_batch(iterated)
     if may_fail(iterated):
