@@ -152,7 +152,7 @@ def test_what_the_new_device_would_end_keeps_a_fix_from_being_made(code: str, tm
 
 
 GOES_ON = {
-    "a loader of its own that moves what it gives": "class Moving:\n    def __init__(self, loader):\n        self.loader = loader\n    def __iter__(self):\n        for x in self.loader:\n            yield x.to(device)\nfor x in Moving(torch.utils.data.DataLoader(load())):\n    x + torch.ones(2, device=device)",
+    "a loader of its own that moves what it gives": "class Moving:\n    def __init__(self, loader):\n        self.loader = loader\n    def __iter__(self):\n        for x in self.loader:\n            yield x.to(device)\nfor x in Moving(torch.utils.data.DataLoader(load())):\n    torch.nn.Linear(2, 2).to(device)(x)",
     "a method of a library that takes a device": "from sentence_transformers import SentenceTransformer\nSentenceTransformer('a').encode(['b'], device=device)",
     "a dict that makes what it lacks": "class Sizes(dict):\n    def __missing__(self, key):\n        return 8\nbs = Sizes(cuda=64)[device]",
     "a file that the program wrote": "torch.save({}, f'w_{device}.pt')\nw = torch.load(f'w_{device}.pt')",
