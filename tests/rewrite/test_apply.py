@@ -230,7 +230,7 @@ def test_the_summarization_sample() -> None:
         for wanted in (
             "max_input_length = 512",
             "max_target_length = 64",
-            "generation_max_length=64",
+            "generation_max_length=128",
             SPLIT.format(old="batch_size", steps=1, more=4).split(", ")[0],
         ):
             assert wanted in unsafe.text, wanted
