@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -11,7 +12,7 @@ from mpslint.tensors.shapes import shape_of
 from mpslint.tensors.traits import PLACE, devices_of, dtype_of, is_tensor, joined_dtype, joined_trait, layout_of
 
 Asked = Mapping[str, Mapping[Any, tuple[tuple[str, Any], ...]]]
-"""By argument, comparisons by what is compared: a dimension by its number, `rank`, `dtype`, `place`, `strided` or `part`."""
+"""By argument, comparisons by what is compared: a dimension by its number, `rank`, `dtype`, `place`, `strided`, `part` or `behind`."""
 
 
 def is_given(call: Call, positional: Sequence[str], asked: Asked) -> bool:
@@ -30,13 +31,21 @@ def is_method(call: Call) -> bool:
     return call.receiver is not None and is_tensor(call.receiver)
 
 
+def _is_behind(node: ast.AST | None) -> bool:
+    """Return whether a part of a tensor begins, or may begin, behind the first of its numbers: not `x[0]` and `x[:2]`."""
+    index = node.slice if isinstance(node, ast.Subscript) else None
+    parts = [one.lower if isinstance(one, ast.Slice) else one for one in (index.elts if isinstance(index, ast.Tuple) else [index])]
+    return index is None or any(one is not None and not (isinstance(one, ast.Constant) and one.value in (0, None, ...)) for one in parts)
+
+
 def _found(argument: Argument, what: Any) -> Iterator[Any]:
     """Yield what an argument is in one respect, for each of its alternatives; nothing where one of them isn't known."""
     values = alternatives_of(argument.value)
     if what == "strided":
         yield bool(layout_of(argument.value))
-    elif what == "part":
-        yield all(isinstance(value, Instance) and is_tensor(value) and value.name.endswith("[]") for value in values)
+    elif what in ("part", "behind"):
+        is_part = all(isinstance(value, Instance) and is_tensor(value) and value.name.endswith("[]") for value in values)
+        yield is_part and (what == "part" or _is_behind(argument.node))
     elif what == "dtype":
         yield dtype_of(argument.value) or dtype_of(joined_dtype(argument.value))
     elif what == "place":

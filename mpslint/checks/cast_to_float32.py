@@ -7,6 +7,7 @@ from mpslint.facts.values import Instance
 from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.spelling import WrittenSetting
+from mpslint.tensors.traits import EACH
 
 CAST = ".float()"
 
@@ -16,6 +17,8 @@ def rewrite(match: Match, evidence: Evidence) -> WrittenSetting | None:
     call = match.call
     array = call.arguments[0].value if call is not None and call.arguments else None
     if call is None or call.method or {"device", "dtype"} & call.keywords.keys() or not isinstance(array, Instance):
+        return None
+    if call.result is not None and EACH in call.result.slots:  # a batch of several, which has no such method
         return None
     end = evidence.span_of(call.node).end
     return WrittenSetting((Edit(Span(end, end), CAST),), CAST)

@@ -13,8 +13,8 @@ from typing import Any
 
 from mpslint.facts.facts import Preparation
 from mpslint.facts.values import Call, Context, Instance, Known, Value, made_from
-from mpslint.program.lengths import has_one_length, is_filled
-from mpslint.program.walk import called_name
+from mpslint.program.lengths import MEASURES, has_one_length, is_filled
+from mpslint.program.walk import called_name, walk
 from mpslint.rule.judge import Match
 from mpslint.rule.loaders import never_read
 from mpslint.settings.evidence import Evidence
@@ -44,7 +44,7 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
         padding = {call.node: call for call in one.calls if _pads_to_longest(call, options["one_length"])}
         by_hand: dict[ast.Call, Call | Context] = dict(one.fills)
         node, found = min((padding or by_hand).items(), key=lambda pair: pair[0].lineno, default=(None, None))
-        if node is None or found is None or never_read(one.maker, evidence):
+        if node is None or found is None or never_read(one.maker, evidence) or _is_evened(one.maker, evidence):
             continue
         if isinstance(found, Call) and _is_filled_later(found, one.rows[-1][0]):
             continue
@@ -65,6 +65,32 @@ def _is_filled_later(call: Call, batch: Value) -> bool:
     made = call.result
     parts = (part for part in elements_of(batch) if any(one is made for one in made_from(part)))
     return made is not None and not is_filled(made) and any(map(is_filled, parts))
+
+
+def _is_evened(loader: Call, evidence: Evidence) -> bool:
+    """Return whether each loop over a loader fills what it gets up to one length, or leaves out what has another.
+
+    By what is written there: unlike a collate function, a loop isn't walked from a sample on.
+    """
+    loops = [node for node, iterated, _ in evidence.facts.loops if any(one is loader.result for one in made_from(iterated))]
+    return bool(loops) and all(any(map(_evens, walk(loop))) for loop in loops)
+
+
+def _evens(node: ast.AST) -> bool:
+    """Return whether an expression is what is left of a length (`512 - ids.shape[1]`), or a statement fills the front of something longer
+    (`full[:, : ids.shape[1]] = ids`, or by `copy_`) or leaves out what has another length."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub):
+        return _measures(node.right) and not _measures(node.left)
+    if isinstance(node, ast.If) and isinstance(node.test, ast.Compare) and isinstance(node.body[0], ast.Continue):
+        return isinstance(node.test.ops[0], ast.NotEq) and _measures(node.test)
+    is_copy = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "copy_"
+    written = [node.func.value] if is_copy else node.targets if isinstance(node, ast.Assign) else []  # type: ignore[attr-defined]
+    parts = [part for one in written if isinstance(one, ast.Subscript) for part in walk(one.slice) if isinstance(part, ast.Slice)]
+    return any(part.upper is not None and _measures(part.upper) for part in parts)
+
+
+def _measures(node: ast.expr) -> bool:
+    return MEASURES.search(ast.unparse(node)) is not None
 
 
 def _named(preparation: Preparation, context: Context, evidence: Evidence) -> tuple[ast.AST, str]:

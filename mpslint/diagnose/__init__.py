@@ -15,7 +15,7 @@ from mpslint.diagnose.compact import strip_escapes, unwrap
 from mpslint.diagnose.diagnosis import Diagnosis, Explained, Symptom, UnknownError
 from mpslint.diagnose.fill import filled
 from mpslint.diagnose.first_versions import explanation_of
-from mpslint.diagnose.frames import UserLine, last_traceback, library_frame, own_frame
+from mpslint.diagnose.frames import UserLine, is_code, last_traceback, library_frame, own_frame
 from mpslint.diagnose.log import Log, LogPlace, log_of_bytes, read_log
 from mpslint.diagnose.matching import MOST_TIMES, Index, TextMatch, build_index, find_matches
 from mpslint.diagnose.memory_log import MemoryLog, read_memory_log
@@ -73,6 +73,7 @@ def _symptom(
     log: Log, group: Sequence[TextMatch], matches: Sequence[TextMatch], versions: Mapping[str, Version], known: Catalogue
 ) -> Symptom:
     """Return one message of the log with everything that is known about it."""
+    group = [match for match in group if not is_code(log, match.start)] or group
     first = group[0]
     memory = read_out_of_memory(first.squeezed) if first.message.reader == MEMORY else None
     captures = {name: unwrap(log.text[start:end]).strip("'\"` ") for name, (start, end) in first.captures.items()}

@@ -17,7 +17,9 @@ _GAP = 3_000
 """How far above its error the last frame may stand; more, and the traceback belongs to something else."""
 
 _START = re.compile(r"Traceback \(most recent call last\)|Stack \(most recent call last\)")
-_CHAINED = re.compile(r"(?:During handling of the above exception|The above exception was the direct cause)[^\n]*\s*\Z")
+_CHAINED = re.compile(r"The above exception was the direct cause[^\n]*\s*\Z")
+_ABOVE = re.compile(r'^ *File "[^"\n]{1,400}", line \d{1,7}[^\n]*\n(?=[^\n]*\Z)', re.MULTILINE)
+"""The frame above a line of code in Python's own traceback."""
 _FRAME = re.compile(
     r'(?:File "|^)(?P<file>[^"\n]{1,400})", line (?P<line>\d{1,7})'  # Python, also pasted without its first words
     r"|Cell In ?\[(?P<cell>\d{1,6})\], line (?P<cell_line>\d{1,6})"  # IPython 8.5 and later
@@ -111,9 +113,17 @@ def library_frame(log: Log, offset: int) -> TracedFrame | None:
 
 
 def last_traceback(log: Log) -> int:
-    """Return where the last traceback begins, with those that it was raised in or from; 0 where there is none."""
+    """Return where the last traceback begins, with those that it was raised from; 0 where there is none.
+
+    What was being handled when another error came ("During handling of the above exception") didn't end the run.
+    """
     starts = [match.start() for match in _START.finditer(log.text)]
     return next((one for one in reversed(starts) if _CHAINED.search(log.text[max(0, one - 200) : one]) is None), 0)
+
+
+def is_code(log: Log, offset: int) -> bool:
+    """Return whether a place lies in a line of code that a traceback shows: an error's text may stand in the `raise` of it."""
+    return _ABOVE.search(strip_escapes(log.text[max(0, offset - _GAP) : offset])) is not None
 
 
 def _frames_in(text: str) -> Iterator[re.Match[str]]:

@@ -41,14 +41,15 @@ class Operand:
 class TensorEvent:
     """Something that happens: `mismatch` (operands on two devices), `float64` (on the Mac's GPU), `numpy` (of a tensor that isn't on the
     CPU or requires grad), `host` (a function of torch takes it on the CPU only), `refused` (a library takes models on CUDA and the CPU
-    only), `absent` (a Mac lacks the device), `no_device` (torch knows none of this name), `swapped` (a layer or a function gets a tensor
-    whose dimensions are swapped, not copied), `written` (from the GPU into a part of a CPU tensor), `frozen` (a layer
-    that is trained gets what frozen ones gave), `with_graph` (a model in evaluation mode records a graph that nobody differentiates),
-    `kept` (it outlives the round of the loop in which it was computed), `large` (what is made, with its operands, takes more than a GiB of
-    the GPU: the last operand is the largest), `autocast` (of another device than the GPU, on which something is computed in it), `left`
-    (the move of a model to a device that the Mac lacks is passed over), `unfollowed` (the interpreter doesn't follow what is computed),
-    `divided` (by what is 0 on the Target, in answer to the platform question that is meant by `of`), `ended` (the program ends there by an
-    exception that nothing catches), `empty` (it does because the command `of` printed nothing; the exception is its `name`)."""
+    only), `generator` (of random numbers, isn't on the device on which they are drawn), `absent` (a Mac lacks the device), `no_device`
+    (torch knows none of this name), `swapped` (a layer or a function gets a tensor whose dimensions are swapped, not copied), `written`
+    (from the GPU into a part of a CPU tensor), `frozen` (a layer that is trained gets what frozen ones gave), `with_graph` (a model in
+    evaluation mode records a graph that nobody differentiates), `kept` (it outlives the round of the loop in which it was computed),
+    `large` (what is made, with its operands, takes more than a GiB of the GPU: the last operand is the largest), `autocast` (of another
+    device than the GPU, on which something is computed in it), `left` (the move of a model to a device that the Mac lacks is passed over),
+    `unfollowed` (the interpreter doesn't follow what is computed), `divided` (by what is 0 on the Target, in answer to the platform
+    question that is meant by `of`), `ended` (the program ends there by an exception that nothing catches), `empty` (it does because the
+    command `of` printed nothing; the exception is its `name`)."""
 
     kind: str
     node: ast.AST

@@ -29,7 +29,7 @@ from mpslint.facts.values import (
     settled,
     weakened,
 )
-from mpslint.program import dicts, effects, environment, executed, fields, implicit, lengths, listed, lists
+from mpslint.program import dicts, effects, environment, executed, fields, implicit, lengths, lists
 from mpslint.program.attributes import accessors_of_bases, descriptor_method, get_item, is_property, is_whole_class
 from mpslint.program.exits import Raised, is_certain, may_raise
 from mpslint.program.lists import iterated
@@ -65,7 +65,6 @@ def annotated_assignment(m: Walker, node: ast.AnnAssign) -> bool:
     if node.value is not None:
         value = m.value(node.value)
         assign(m, node.target, value, node.value, node)
-        listed.hold(m, node.annotation, value)
     if m.frame is m.root or m.frame.is_class:
         evaluate_annotations(m, [node.annotation])
     return False

@@ -37,6 +37,7 @@ from mpslint.program.lengths import is_longest
 from mpslint.program.machine import COMMAND_WORDS, Walker
 from mpslint.program.operators import is_hashable
 from mpslint.program.places import TYPES, entries_of
+from mpslint.program.stubs import library as stubs
 from mpslint.tensors import loaders, methods
 from mpslint.tensors.traits import PARTS, PLACE, part_of
 
@@ -77,8 +78,9 @@ def get_attribute(m: Walker, base: Value, name: str, node: ast.expr | None) -> V
         if found is None and base.outside_bases():
             return Symbol(f"{base.outside_bases()[0]}.{name}", node)
         return UNKNOWN if found is None else found
-    if isinstance(base, Known) and isinstance(base.value, str) and base.source in m.platform.devices and name == "type":
-        return Known(base.value.split(":")[0], base.origin, base.weak, base.source)
+    if isinstance(base, Known) and isinstance(base.value, str) and base.source in m.platform.devices and name in ("type", "index"):
+        kind, _, index = base.value.partition(":")
+        return Known(kind if name == "type" else int(index) if index.isdecimal() else None, base.origin, base.weak, base.source)
     if isinstance(base, Known) and isinstance(base.value, PathText):
         try:
             told = base.value.attribute(name)
@@ -202,6 +204,8 @@ def _attribute_of_instance(m: Walker, base: Instance, name: str, node: ast.expr 
         return _dict_of(base, node)
     if base.fallback:
         return Unknown(base.fallback)
+    if name in m.instead.values() and stubs.lacks(m, base, name):
+        raise Raised("AttributeError")
     if base.cls is not None and not base.cls.outside_bases():
         if is_whole_class(base.cls) and base.owner is None and name[:2] != "__":
             raise Raised("AttributeError")
@@ -287,15 +291,17 @@ def get_item(m: Walker, base: Value, index: Value) -> Value:
         return call_function(m, own, [base, index], {}, False, None)
     if isinstance(base, Instance):
         key = ("item", index.value) if isinstance(index, Known) and is_hashable(index.value) else "item"
-        if isinstance(index, Known) and isinstance(index.value, str) and index.value in base.slots:
-            return base.slots[index.value]
+        text = index.value if isinstance(index, Known) and isinstance(index.value, str) else None
+        if text in base.slots:
+            return base.slots[text]
         if isinstance(index, Known) and (answer := _answer(m, base, index.value)) is not None:
             return Known(answer, source="torch.device")  # `platform.uname()[0]`
-        is_text = isinstance(index, Known) and isinstance(index.value, str)
-        if is_text and (given := bags.from_getter(m, base, "__getitem__", index.value)) is not None:  # type: ignore[union-attr]
+        if text is not None and (given := bags.from_getter(m, base, "__getitem__", text)) is not None:
             return given
         if isinstance(index, Known) and isinstance(index.value, int) and (part := loaders.split(base, index.value)) is not None:
             return part
+        if text in m.instead.values() and key not in base.slots and stubs.lacks(m, base, text):
+            raise Raised("KeyError")
         return base.slots.get(key) or (m.made(part_of(base, f"{base.name}[]")) if base.name or PLACE in base.slots else UNKNOWN)
     if isinstance(index, OneOf) and isinstance(base, (Mapping, Items)):
         return m.one_of([partial(get_item, m, base, one) for one in index.values])

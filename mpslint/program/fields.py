@@ -92,8 +92,16 @@ def default_of(m: Walker, cls: Class, name: str) -> Value | None:
 
 def _calls(cls: Class, name: str) -> list[ast.Call]:
     """Return the calls (`field(default_factory=...)`) that say what a field is, those of the class itself first."""
-    bodies = ([one for one in own.node.body if isinstance(one, ast.AnnAssign)] for own in cls.lineage())
-    found = ([one.value for one in body if isinstance(one.target, ast.Name) and one.target.id == name] for body in bodies)
+    bodies = (own.node.body for own in cls.lineage())
+    found = (
+        [
+            one.value
+            for one in body
+            if isinstance(one, (ast.Assign, ast.AnnAssign))
+            and any(isinstance(at, ast.Name) and at.id == name for at in ([one.target] if isinstance(one, ast.AnnAssign) else one.targets))
+        ]
+        for body in bodies
+    )
     return next(([call for call in told if isinstance(call, ast.Call)] for told in found if told), [])
 
 
@@ -149,13 +157,29 @@ def replaced(m: Walker, arguments: CallArguments, node: ast.Call) -> Value | Non
 
 
 def hold(m: Walker, instance: Instance, cls: Class) -> None:
-    """Note the fields of a new object that hold a constant of a fix which their annotations don't list."""
+    """Note the fields of a new object that hold a constant of a fix which their annotations or validators don't list."""
+    reads_annotations = not m.platform.unread_annotations.issuperset(cls.makers())
     for own in cls.lineage() if m.instead and has_fields(m, cls) else ():
         before, m.frame = m.frame, own.frame or m.frame
         for one in own.node.body:
-            if isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name) and one.target.id in instance.slots:
-                listed.hold(m, one.annotation, instance.slots[one.target.id])
+            target = one.target if isinstance(one, ast.AnnAssign) else one.targets[0] if isinstance(one, ast.Assign) else None
+            value = (instance.slots.get(target.id) or cls.lookup(target.id)) if isinstance(target, ast.Name) else None
+            if isinstance(one, ast.AnnAssign) and reads_annotations and value is not None:
+                listed.hold(m, one.annotation, value)
+            if isinstance(target, ast.Name) and value is not None and listed.new_constants(m, value):
+                for validator in _validators(m, own, target.id):
+                    listed.hold_validated(m, validator, instance, value)
         m.frame = before
+
+
+def _validators(m: Walker, cls: Class, name: str) -> Iterator[Value]:
+    """Yield what checks a field of attrs: what `validator=` says, and the methods below `@name.validator`."""
+    word = "validator"
+    yield from (m.looked_at(one.value) for one in _keywords(cls, name) if one.arg == word)
+    for one in cls.slots.values():
+        for by in one.node.decorator_list if isinstance(one, Function) and not isinstance(one.node, ast.Lambda) else ():
+            if isinstance(by, ast.Attribute) and by.attr == word and isinstance(by.value, ast.Name) and by.value.id == name:
+                yield one
 
 
 def finish(m: Walker, made: Value, node: ast.Call | None) -> None:

@@ -248,6 +248,8 @@ def _bind_parameters(
     if parameters.kwarg is not None:
         written = {one.arg: one.value for one in node.keywords} if isinstance(node, ast.Call) else {}
         bound[parameters.kwarg.arg] = Mapping({name: DictEntry(value, written.get(name)) for name, value in extra.items()}, None, is_open)
-    for parameter in (*parameters.posonlyargs, *parameters.args, *parameters.kwonlyargs) if m.instead else ():
+    # Python itself reads no annotation: a decorator may, or what calls the function from outside (`typer.run(main)`).
+    is_checked = bool(m.instead) and (bool(function.decorators) or node is None)
+    for parameter in (*parameters.posonlyargs, *parameters.args, *parameters.kwonlyargs) if is_checked else ():
         listed.hold(m, parameter.annotation, bound.get(parameter.arg, UNKNOWN))
     frame.slots.update({name: settled(value) for name, value in bound.items()})

@@ -160,10 +160,11 @@ def _mapped(m: Walker, name: str, values: Sequence[Value], node: ast.Call) -> Va
         return None
     rows_made: list[Value] | None = []
     before = marks(m)
-    with m.silently(), m.store.path() as written:
-        for row in rows:
+    with m.store.path() as written:
+        for number, row in enumerate(rows):
             try:
-                result = row[0] if isinstance(function, Known) else m.calls.call_with(m, function, row, node)
+                with m.silently(number > 0):  # what it does is noted once for all
+                    result = row[0] if isinstance(function, Known) else m.calls.call_with(m, function, row, node)
             except Raised:
                 m.is_dead = True
             answer = None if m.is_dead else truth(result) if name == "filter" else True

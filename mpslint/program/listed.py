@@ -1,4 +1,5 @@
-"""Constants of a fix that are not among those which an annotation, or a pattern, lists: `device: Literal["cuda", "cpu"]`, `device: Device`.
+"""Constants of a fix that are not among those which something lists that checks them: an annotation that pydantic reads, a pattern, a
+validator of attrs.
 
 Asked in the walk of a program as it is rewritten, as what its author writes is the author's.
 """
@@ -14,6 +15,7 @@ from mpslint.core.knowledge import platform_data
 from mpslint.facts.events import Certainty, Operand, TensorEvent
 from mpslint.facts.values import UNKNOWN, Call, Class, Function, Instance, Items, Known, Mapping, Value, alternatives_of
 from mpslint.program.machine import Walker
+from mpslint.program.walk import walk
 
 _WRAPPERS = ("Optional", "Annotated", "Final", "ClassVar", "Union")
 LONGEST = (8, 200)
@@ -22,11 +24,14 @@ LONGEST = (8, 200)
 
 def hold(m: Walker, annotation: ast.expr | None, value: Value) -> None:
     """Note where something is given a constant of a fix that its annotation doesn't list."""
-    if not m.instead or annotation is None or m.is_silent:
-        return
-    new = {one.value for one in alternatives_of(value) if isinstance(one, Known) and one.value in m.instead.values()}
-    if new and (listed := _listed(m, annotation)) is not None and not new <= set(listed):
+    new = new_constants(m, value) if annotation is not None and not m.is_silent else frozenset()
+    if new and annotation is not None and (listed := _listed(m, annotation)) is not None and not new <= set(listed):
         note(m, annotation)
+
+
+def new_constants(m: Walker, value: Value) -> frozenset[object]:
+    """Return the constants of a fix that a value may be."""
+    return frozenset(one.value for one in alternatives_of(value) if isinstance(one, Known) and one.value in m.instead.values())
 
 
 def hold_call(m: Walker, call: Call) -> None:
@@ -44,9 +49,32 @@ def hold_call(m: Walker, call: Call) -> None:
         note(m, call.node)
 
 
-def note(m: Walker, node: ast.AST) -> None:
+def hold_validated(m: Walker, validator: Value, made: Value, value: Value) -> None:
+    """Show a field's value to what attrs checks it with: functions of the program are walked, a list may lack a constant of a fix."""
+    said = m.platform.validators
+    call = validator.call if isinstance(validator, Instance) else None
+    inner = validator.values() if isinstance(validator, Items) else [one.value for one in call.arguments] if call is not None else []
+    if isinstance(validator, Function):
+        m.calls.call_function(m, validator, [made, UNKNOWN, value], {}, False, None)
+    elif isinstance(validator, Items) or (call is not None and any(name in said["nesting"] for name in call.names)):
+        for one in inner:
+            hold_validated(m, one, made, value)
+    elif call is not None and any(name in said["listing"] for name in call.names) and isinstance(options := next(iter(inner), None), Items):
+        taken = None if options.open else [one.value for one in options.values() if isinstance(one, Known)]
+        if taken is not None and len(taken) == len(options.slots) and not new_constants(m, value) <= {*taken}:
+            note(m, call.node)
+
+
+def hold_enumerated(m: Walker, node: ast.ClassDef) -> None:
+    """Note the members of an enumeration that a fix gives another value: their names would say something else."""
+    for one in node.body if m.instead and not m.is_silent else ():
+        if isinstance(one, (ast.Assign, ast.AnnAssign)) and any(id(inner) in m.instead for inner in walk(one)):
+            note(m, one, "member")
+
+
+def note(m: Walker, node: ast.AST, kind: str = "unlisted") -> None:
     """Note that a constant of a fix isn't taken at a place."""
-    m.facts.events.append(TensorEvent("unlisted", node, (Operand(UNKNOWN, "", "", node),), Certainty.GUARDED, m.context))
+    m.facts.events.append(TensorEvent(kind, node, (Operand(UNKNOWN, "", "", node),), Certainty.GUARDED, m.context))
 
 
 def is_refused(pattern: object, text: object) -> bool:

@@ -25,6 +25,7 @@ from mpslint.facts.values import (
     count_made,
     is_trait,
     is_weak,
+    method_of,
     settled,
 )
 from mpslint.program import effects, implicit
@@ -36,8 +37,9 @@ from mpslint.program.lists import held_by, holds_still, may_fail, viewed
 from mpslint.program.machine import Walker
 from mpslint.program.places import CONTENT, MISSING, Writes, unknown_for, value_at, widened
 from mpslint.program.walk import assigning, children, walk
+from mpslint.tensors import loaders
 from mpslint.tensors.kinds import load_kinds
-from mpslint.tensors.traits import DTYPE, PLACE, covers, has_traits, is_kept, retyped
+from mpslint.tensors.traits import DTYPE, PLACE, covers, has_traits, is_kept, retyped, without_shape
 
 MOST_ROUNDS = 128
 """Rounds that are walked one by one."""
@@ -47,7 +49,7 @@ MOST_SILENT_STEPS = 20_000
 """Steps that all rounds of a program may take."""
 MOST_REPEATED_STEPS = 20_000
 """Steps that a program may take for walking loops anew; from there on, what is written in a loop is forgotten before it is walked once."""
-MOST_ATTEMPTS = 3
+MOST_ATTEMPTS = 4
 DEEPEST_CARRIED = 2
 """Loops within one another that are walked anew for the tensors that a round hands to the next: each level more would double the work."""
 VALUES = get_args(Value)
@@ -72,7 +74,11 @@ def for_loop(m: Walker, node: ast.For | ast.AsyncFor) -> bool:
         iterated = settled(iterated)
     if not m.is_silent:
         m.facts.loops.append((node, iterated, m.context))
-    runs = isinstance(iterated, Items) and bool(iterated.slots) and not (iterated.open and iterated.kind == "iterator")
+    if (own := method_of(iterated, "__iter__")) is not None:  # a generator of the program, mostly: what it gives may be followed
+        given = m.calls.call_function(m, own, [iterated], {}, False, node.iter)
+        iterated = given if loaders.each_of(given) is not None else iterated
+    has_items = isinstance(iterated, Items) and bool(iterated.slots) and not (iterated.open and iterated.kind == "iterator")
+    runs = has_items or loaders.is_batch(iterated)
     if may_fail(iterated):
         may_raise(m)
 
@@ -313,7 +319,8 @@ def _carry(carried: dict[str, Value], started: dict[str, Value], own: dict[str, 
         _, _, value = state.get((id(own[name]), name), (None, None, known))
         value = _as_left(value, state)
         if isinstance(value, VALUES) and (_is_carried(value) or _is_carried(known)) and not covers(known, value):
-            carried[name] = join(known, value)
+            wider = join(known, value)  # where each round makes a tensor smaller, none has the dimensions of all
+            carried[name] = without_shape(wider) if name in carried else wider
             is_new = True
     return is_new
 

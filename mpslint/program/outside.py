@@ -90,8 +90,9 @@ def call_outside(m: Walker, callee: Value, receiver: Value | None, arguments: Ca
     if isinstance(receiver, Instance):
         for key, value in entries.items():
             m.store.write(receiver.slots, key, value)
-    about = domain.call(m, callee, name, method, receiver, arguments, node, result)
-    return result if about is None else about
+    about = domain.call(m, callee, name, method, receiver, arguments, node, result) or result
+    domain.note_generator(m, name, arguments.keywords, about, node)
+    return about
 
 
 def _names_of(callee: Value) -> tuple[str, ...]:

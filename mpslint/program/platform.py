@@ -60,6 +60,8 @@ class Platform:
     field_classes: frozenset[str]
     field_makers: frozenset[str]
     field_copiers: frozenset[str]
+    unread_annotations: frozenset[str]
+    validators: dict[str, Any]
     annotations: dict[str, str]
     unwritable_classes: frozenset[str]
     after_fields: frozenset[str]

@@ -27,7 +27,7 @@ from mpslint.facts.values import (
     is_weak,
     method_of,
 )
-from mpslint.program import choices, effects, fields
+from mpslint.program import choices, effects, fields, listed
 from mpslint.program.arguments import CallArguments
 from mpslint.program.assignments import annotated_assignment, assign_statement, augmented_assignment, delete_statement, evaluate_annotations
 from mpslint.program.attributes import is_property
@@ -149,6 +149,8 @@ def _class(m: Walker, node: ast.ClassDef) -> bool:
     if [one for one in cls.bases_above() if one in bases] != list(bases):
         raise Raised("TypeError")  # a base that comes before one that derives from it
     outside = {one.name for one in cls.bases_above() if isinstance(one, Symbol)}
+    if outside & (m.platform.enumerations | m.platform.closed_enumerations):
+        listed.hold_enumerated(m, node)
     if outside & m.platform.enumerations and len(outside) == 1:
         cls.slots = dict(_members(cls))
     if any(isinstance(slots.get(one), (Items, Mapping)) for one in annotated):
@@ -283,8 +285,8 @@ def _import_from_project(m: Walker, project: Loader, module: Module, node: ast.I
     """Carry out `from module import ...` of a module of the project; a name that it does not have may be an outside one's."""
     for alias in node.names:
         if alias.name == "*":
-            listed = module.slots.get("__all__")
-            names = [item.value for item in listed.values() if isinstance(item, Known)] if isinstance(listed, Items) else None
+            told = module.slots.get("__all__")
+            names = [item.value for item in told.values() if isinstance(item, Known)] if isinstance(told, Items) else None
             for name in names if names is not None else [name for name in module.slots if isinstance(name, str) and name[:1] != "_"]:
                 if name in module.slots:
                     m.bind(name, module.slots[name])

@@ -12,6 +12,8 @@ from mpslint.core.record import record
 DEEPEST = 8
 """Folders above a script that are looked at."""
 MARKS = frozenset("pyproject.toml setup.py setup.cfg requirements.txt environment.yml README.md README.rst .gitignore".split())
+INSTALLED = frozenset(["pyproject.toml", "setup.py"])
+"""The files of a folder that pip installs."""
 MOST_INNER = 50
 """Folders in a folder without modules that are looked into."""
 SOURCES = ("src", "lib")
@@ -91,15 +93,23 @@ def search_folders(script: str, written: Sequence[str] = ()) -> tuple[str, ...]:
     """Return the folders in which a script's absolute imports are looked for, in order.
 
     First its own, then those that it puts on `sys.path` (`written`), then the folders above it up to the project's, and `src` in them:
-    where scripts of a project are started with `python -m`, or after `pip install -e .`.
+    where scripts of a project are started with `python -m`, or after `pip install -e .`. Last come the projects in these folders.
     """
     own = os.path.normpath(absolute(folder_of(script)))
     outermost = project_folder(own)
     above = list(folders_above(own, outermost))
     added = [os.path.normpath(os.path.join(base, path)) for path in written for base in above if not os.path.isabs(path)]
     inside = [path for path in added if is_inside(path, outermost)]
-    sources = [os.path.join(folder, name) for folder in above for name in SOURCES if name in names_in(folder)]
-    return tuple(dict.fromkeys([own, *inside, *above, *sources]))
+    inner = [one for folder in above for one in _projects_in(folder)]
+    sources = [os.path.join(folder, name) for folder in (*above, *inner) for name in SOURCES if name in names_in(folder)]
+    return tuple(dict.fromkeys([own, *inside, *above, *sources, *inner]))
+
+
+@remembered(maxsize=4096)
+def _projects_in(folder: str) -> tuple[str, ...]:
+    """Return the folders in a folder that are projects of their own, which are installed by themselves."""
+    inner = [os.path.join(folder, name) for name in sorted(names_in(folder)) if "." not in name][:MOST_INNER]
+    return tuple(one for one in inner if not INSTALLED.isdisjoint(names_in(one)))
 
 
 def locate(module: str, folders: Sequence[str], known: frozenset[str] = frozenset()) -> Located | None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from mpslint.core.knowledge import platform_data
 from mpslint.facts.events import Certainty, Operand, TensorEvent
-from mpslint.facts.values import UNKNOWN
+from mpslint.facts.values import UNKNOWN, Known
 from mpslint.program.walk import at_once, bound_by
 from mpslint.rule.guards import is_caught, tries_around
 from mpslint.settings.evidence import Evidence
@@ -28,7 +28,7 @@ def objection_to(fixed: Evidence, written: Evidence, works: bool) -> str:
     known = {_at(one) for one in written.facts.events if one.certainty is not Certainty.UNKNOWN}
     alike = {_with_places(one) for one in written.facts.events if any(operand.place for operand in one.operands)}
     events = (one for one in fixed.facts.events if _at(one) not in known and _with_places(one) not in alike)
-    given_up = () if works else _given_up(fixed)
+    given_up = _renamed(fixed, written) if works else _given_up(fixed)
     if new := [one for one in (*events, *_unbound(fixed, written), *given_up) if _counts(one, said)] or list(_skipped(fixed, written)):
         return _said(min(new, key=lambda event: list(Certainty).index(event.certainty)), fixed, said)
     return "" if fixed.facts.uses_gpu or not works else said["idle"][Certainty.SURE.value]
@@ -68,6 +68,18 @@ def _given_up(fixed: Evidence) -> Iterator[TensorEvent]:
             given = (one for one in fixed.facts.calls if one.node is not node and not behind.isdisjoint((one.node, *one.context.calls)))
             if any(is_tensor(value) or is_module(value) for one in given for value in one.operands):
                 yield TensorEvent("absent", node, (Operand(UNKNOWN, "", "", node),), Certainty.SURE, context)
+
+
+def _renamed(fixed: Evidence, written: Evidence) -> Iterator[TensorEvent]:
+    """Yield the files that a program which works reads under another name then (`torch.load(f"weights_{device}.pt")`), as nothing shows
+    that they are there; what a test decides is taken to ask, and a name that the program uses elsewhere, to be that of its own file."""
+    read = {id(one.node): one.given[0] for one in written.facts.calls if one.given and not load_kinds().reads.isdisjoint(one.names)}
+    others = {value.value for one in fixed.facts.calls if id(one.node) not in read for value in one.given if isinstance(value, Known)}
+    for one in fixed.facts.calls:
+        before, now = read.get(id(one.node)), one.given[0] if one.given else None
+        is_other = isinstance(before, Known) and isinstance(now, Known) and now.value not in {before.value, *others}
+        if is_other and not one.context.guards:
+            yield TensorEvent("renamed", one.node, (Operand(UNKNOWN, "", "", one.node.args[0]),), Certainty.GUARDED, one.context)
 
 
 def _at(event: TensorEvent) -> tuple[str, int, bool]:

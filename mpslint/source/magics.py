@@ -30,10 +30,11 @@ AUTOMAGIC = frozenset(
     "matplotlib pylab run system sx".split()
 )
 """Line magics, and aliases of commands, that IPython also runs without a percent sign."""
-TIMED = "%time "
 
 _MAY_HOLD_MAGIC = re.compile(r"^[ \t]*[!%?]|\?[ \t]*$|=[ \t]*[!%]", re.MULTILINE)
 _MAGIC_START = re.compile(r"[ \t]*[!%?]")
+_TIMED = re.compile(r"%(time|timeit|memit)[ \t]+(-\w+([ \t]*\d+)?[ \t]+)*(?!(-|for |while |with |if |def |class ))")
+"""A magic that runs what follows it, behind options that are flags and numbers."""
 _CELL_MAGIC = re.compile(r"\s*%%(!|[\w.]+)([^\r\n]*)")
 _ASSIGNED = re.compile(r"[ \t]*[A-Za-z_][\w.,\[\] \t'\"]*?=[ \t]*(?=[!%][^\s=])")
 _HELP = re.compile(r"[ \t]*(\?{1,2}[^\r\n]+|%{0,2}[\w.*]+(\([^()\r\n]*\)|\[[^\[\]\r\n]*\])?\?{1,2})[ \t]*$")
@@ -130,11 +131,8 @@ def _mask_called(statement: str, start: int, called: CalledMagic) -> tuple[str, 
 def _mask_statement(statement: str) -> str | None:
     """Return the mask of a statement that is a magic, or None when it is Python."""
     bare = statement.lstrip()
-    if bare.startswith(TIMED):
-        word = len(statement) - len(bare)
-        rest = bare[bare.index(" ") :]
-        if not rest.lstrip().startswith(("-", "for ", "while ", "with ", "if ", "def ", "class ")):
-            return statement[:word] + f"{PLACEHOLDER};" + " " * (len(bare) - len(rest) - 2) + rest
+    if (timed := _TIMED.match(bare)) is not None:
+        return statement[: len(statement) - len(bare)] + f"{PLACEHOLDER};" + " " * (timed.end() - 2) + bare[timed.end() :]
     assigned = _ASSIGNED.match(statement)
     if assigned is not None:
         return statement[: assigned.end()] + _placeholder(statement[assigned.end() :])

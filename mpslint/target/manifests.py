@@ -17,6 +17,7 @@ _CONDA = re.compile(r"\s*(?:[\w./:-]+::)?([A-Za-z][\w.-]*)\s*(?:\[[^\]]*\])?\s*(
 _DEPENDENCIES = re.compile(r"^dependencies[ \t]*:\s*(?:#[^\n]*\n\s*)*(?:\[|-[ \t]+(?!(?!pip[ \t]*:)[\w-]+[ \t]*:\s))", re.MULTILINE)
 """A list whose first row is no table but that of pip; charts and other manifests list tables."""
 _OF_CONDA = re.compile(r"^(?:channels|name|prefix)[ \t]*:", re.MULTILINE)
+_ADDRESS = re.compile(r"\s*[\w+]+://")
 _SETUP_KEYS = ("install_requires", "extras_require", "tests_require", "setup_requires", "dependencies")
 _MAC_TARGETS = ("osx-arm64", "osx", "unix")
 
@@ -170,10 +171,11 @@ def setup_py(text: str, source: str, python: str) -> Iterator[Requirement]:
 
 
 def _strings(node: ast.AST) -> Iterator[str]:
-    """Yield the strings in a list, each line of a longer one by itself."""
+    """Yield the strings in a list, each line of a longer one by itself; an address without a name is of `dependency_links`, which pip
+    ignores."""
     for one in ast.walk(node):
         if isinstance(one, ast.Constant) and isinstance(one.value, str):
-            yield from one.value.splitlines()
+            yield from (line for line in one.value.splitlines() if not _ADDRESS.match(line))
 
 
 def python_version(text: str, source: str, python: str) -> Iterator[Requirement]:

@@ -7,7 +7,7 @@ import sys
 
 from mpslint.facts.events import Certainty, Operand, TensorEvent
 from mpslint.facts.joined import join_all
-from mpslint.facts.values import CHILD, UNKNOWN, Argument, Class, Instance, Items, Known, Symbol, Value, weakened
+from mpslint.facts.values import CHILD, UNKNOWN, Argument, Bound, Class, Function, Instance, Items, Known, Symbol, Value, weakened
 from mpslint.tensors import loaders
 from mpslint.tensors.arguments import Arguments, given_to
 from mpslint.tensors.graphs import differentiate
@@ -38,6 +38,7 @@ from mpslint.tensors.traits import (
     is_module,
     is_tensor,
     is_true,
+    joined_trait,
     kind_of,
     layout_of,
     retyped,
@@ -101,7 +102,7 @@ def call(
         return made
     if not _is_plain(name):
         hand_over(m, node, name, [*positional, *keywords.values()])
-        for_device(m, name, receiver, positional, keywords, result)
+        for_device(m, name, receiver, positional, keywords, node, result)
     return None
 
 
@@ -124,12 +125,16 @@ def _function(m: Machine, name: str, arguments: Arguments, node: ast.Call, resul
         return result
     if name in kinds.tensor_questions and positional and (is_one := asked_for_tensor(positional[0].value)) is not None:
         return Known(is_one, node)
+    if name == kinds.generator:
+        on = next(iter((*positional, *keywords.values())), Argument(Known(kinds.default_place, node), node)).value
+        return typed(result, kinds.generator, place=UNKNOWN if is_open else on)
     if name in kinds.loads_onto and (onto := _onto(kinds.loads_onto[name], positional, keywords)) is not None:
         result.slots[PLACE] = onto
         return result
     if name in kinds.wrappers and positional:
         result.kind = kinds.module  # of what isn't known: where it lies isn't known either
-        return positional[0].value if kind_of(positional[0].value) else result
+        given = positional[0].value
+        return given if kind_of(given) or isinstance(given, (Function, Bound, Symbol)) else result
     signature = signatures.get(name)
     if name in kinds.parameters and positional:
         return as_parameter(positional[0].value, keywords.get("requires_grad"), result)
@@ -154,6 +159,20 @@ def _onto(said: tuple[int, str], positional: tuple[Argument, ...], keywords: dic
     number, keyword = said
     given = keywords[keyword].value if keyword in keywords else positional[number].value if len(positional) > number else UNKNOWN
     return given if "" not in devices_of(given) else None
+
+
+def note_generator(m: Machine, name: str, keywords: dict[str, Argument], drawn: Value, node: ast.Call) -> None:
+    """Note that a call draws random numbers with a generator of another device than the one that they lie on."""
+    kinds = load_kinds()
+    given = keywords.get(kinds.generator_argument) if not m.is_silent else None
+    if given is None:
+        return
+    place = joined_trait(given.value, PLACE)
+    where = default_place(m, node) if fits(name, kinds.draws) else joined_trait(drawn, PLACE) if is_tensor(drawn) else UNKNOWN
+    devices = devices_of(place), devices_of(where)
+    if devices[0] != devices[1] and kinds.gpu in devices[0] | devices[1] and "" not in devices[0] | devices[1]:
+        certainty = Certainty.SURE if devices[0].isdisjoint(devices[1]) else Certainty.GUARDED
+        note(m, TensorEvent("generator", node, (Operand(given.value, device_text(place), "", given.node),), certainty, m.context, "", name))
 
 
 def _is_plain(name: str) -> bool:

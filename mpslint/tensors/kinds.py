@@ -57,6 +57,7 @@ class Kinds:
     one_length: frozenset[str]
     cpu_batches: frozenset[str]
     cpu_batches_when: dict[str, str]
+    wide_batches: dict[str, Any]
     tensor_data: frozenset[str]
     data_views: frozenset[str]
     data_lists: frozenset[str]
@@ -67,6 +68,11 @@ class Kinds:
     numbers: frozenset[str]
     plain_packages: frozenset[str]
     like_operands: frozenset[str]
+    own_methods: frozenset[str]
+    reads: frozenset[str]
+    generator: str
+    generator_argument: str
+    draws: frozenset[str]
     loads_onto: dict[str, tuple[int, str]]
     module_runs: dict[str, str]
     as_calls: frozenset[str]

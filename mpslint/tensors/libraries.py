@@ -11,7 +11,7 @@ from mpslint.facts.values import UNKNOWN, Argument, Function, Instance, Known, V
 from mpslint.tensors import loaders
 from mpslint.tensors.arguments import Arguments
 from mpslint.tensors.kinds import fits, load_kinds
-from mpslint.tensors.meet import is_assumed, met, note, note_use, wide
+from mpslint.tensors.meet import is_assumed, met, note, note_unfollowed, note_use, wide
 from mpslint.tensors.methods import note_wide_module
 from mpslint.tensors.modules import move, unplace_within
 from mpslint.tensors.traits import DTYPE, EACH, PARTS, PLACE, Machine, devices_of, elements_of, is_module, joined_trait, like, trait, typed
@@ -104,7 +104,13 @@ def step_of(function: Function, made: Instance) -> dict[str, Value]:
 
 
 def for_device(
-    m: Machine, name: str, receiver: Value | None, positional: Sequence[Argument], keywords: Mapping[str, Argument], made: Instance
+    m: Machine,
+    name: str,
+    receiver: Value | None,
+    positional: Sequence[Argument],
+    keywords: Mapping[str, Argument],
+    node: ast.AST,
+    made: Instance,
 ) -> None:
     """Note where what an object of a library gives lies: where its operands do, else on the device for which it was made, it is assumed."""
     kinds = load_kinds()
@@ -117,7 +123,9 @@ def for_device(
     else:
         named = [keywords[kinds.device_argument].value] if kinds.device_argument in keywords else []
         devices = [*named, *(one for one in given if isinstance(one, Known) and one.source == kinds.device_class)]
-        places = [weakened(one) for one in devices]
+        places = [Known(one.value, one.origin or node, True, one.source) if isinstance(one, Known) else weakened(one) for one in devices]
     if places and "" not in devices_of(places[0]):
         made.slots[PARTS] = places[0]
         note_use(m, places[0])
+        if fits(name, kinds.own_methods):
+            note_unfollowed(m, node)

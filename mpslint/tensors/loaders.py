@@ -27,7 +27,9 @@ from mpslint.tensors.kinds import Kinds, fits, load_kinds
 from mpslint.tensors.shapes import batch_of
 from mpslint.tensors.signatures import load_signatures
 from mpslint.tensors.traits import (
+    DTYPE,
     EACH,
+    KEY,
     NUMBER,
     SHAPE,
     Machine,
@@ -73,7 +75,11 @@ def make(
             key in keywords and isinstance(one := keywords[key].value, Known) and one.value == value
             for key, value in kinds.cpu_batches_when.items()
         )
-        return batch_on_cpu(node, result) if is_tensors else None
+        batch = batch_on_cpu(node, result) if is_tensors else None
+        if batch is not None and (dtypes := _wide_dtypes(name, keywords, node)):
+            batch.slots[DTYPE] = join_all(dtypes)  # of one of its tensors, and so of the batch where it's moved; which one isn't known
+            batch.slots[EACH] = retyped(like(batch), dtype=join_all([*dtypes, Known(kinds.default_dtype, node)]))
+        return batch
     if name not in kinds.loaders:
         return None
     said = kinds.loaders[name]
@@ -239,6 +245,12 @@ def _alike(values: Sequence[Value]) -> Value:
     return like(joined) if is_tensor(joined) or is_array(joined) else UNKNOWN
 
 
+def _wide_dtypes(name: str, keywords: dict[str, Argument], node: ast.AST) -> list[Value]:
+    """Return the dtypes that one of the tensors in a batch may have that MPS lacks, by what makes it and what that is given."""
+    said = load_kinds().wide_batches
+    return [Known(dtype, node) for dtype in said["made_by"].get(name, ()) if not keywords.keys().isdisjoint(said["arguments"])]
+
+
 def batch_on_cpu(node: ast.AST, made: Instance | None = None, is_sure: bool = True) -> Instance:
     """Return a batch, or a part of one, that nobody can see: a tensor on the CPU, or `made` or another that holds such tensors."""
     kinds = load_kinds()
@@ -315,12 +327,18 @@ def held_at(value: Value, key: object) -> Value | None:
 def of_iterable(receiver: Instance, method: str, result: Instance) -> Value | None:
     """Return what a method gives that goes through a loader or data set."""
     if method == "items":  # of a batch that is like a dict
-        result.slots[EACH] = Items("tuple", {0: NUMBER, 1: trait(receiver, EACH)})
+        result.slots[EACH] = Items("tuple", {0: KEY, 1: trait(receiver, EACH)})
         return result
-    if method in ("__iter__", "values"):
-        result.slots[EACH] = trait(receiver, EACH)
+    if method in ("__iter__", "values", "keys"):
+        result.slots[EACH] = KEY if method == "keys" else trait(receiver, EACH)
         return result
     return trait(receiver, EACH) if method in ("__next__", "get", "pop") else None
+
+
+def is_batch(value: Value) -> bool:
+    """Return whether something goes through the parts of a batch, of which there is one at least."""
+    whole = [value, *([value.owner] if value.owner is not None else [])] if isinstance(value, Instance) and EACH in value.slots else []
+    return any(map(is_tensor, whole))
 
 
 def of_builtin(name: str, values: list[Value], result: Instance) -> None:

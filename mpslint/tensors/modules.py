@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from mpslint.core.checkpoints import configuration_of, parameters_of
+from mpslint.facts.copied import copied
 from mpslint.facts.values import (
     CHILD,
     RAISED,
@@ -93,7 +94,8 @@ def make_module(
     made.slots[WEIGHTS] = Known(with_arguments(signature, {name for name, one in given.items() if not is_none(one.value)}, ()).weights)
     for name in signature.registered:
         if name in given:
-            made.slots[name] = made.slots[(CHILD, name)] = given[name].value
+            one = given[name].value  # a container of modules keeps no list that it is given
+            made.slots[name] = made.slots[(CHILD, name)] = copied(one, is_deep=False) if isinstance(one, (Items, DictValue)) else one
     if signature.inside:
         inner = [*positional, *(one for name, one in keywords.items() if name in signature.inside)]
         made.slots.update({(CHILD, number): one for number, one in enumerate(_contained([argument.value for argument in inner]))})

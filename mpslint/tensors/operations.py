@@ -19,6 +19,7 @@ from mpslint.tensors.traits import (
     APART,
     DTYPE,
     EACH,
+    KEY,
     LAYOUT,
     MAYBE,
     NUMBER,
@@ -112,6 +113,8 @@ def unary(m: Machine, node: ast.UnaryOp, value: Value) -> Value | None:
 
 def item(m: Machine, node: ast.Subscript, base: Value, index: Value) -> Value | None:
     """Return `a[i]` of a tensor or an array; None for others. An index on another device than the CPU must lie with it."""
+    if _is_name(base, index):
+        return joined_trait(base, EACH)
     if isinstance(base, Instance) and EACH in base.slots and isinstance(index, Known) and isinstance(index.value, (int, str)):
         return base.slots.get(("item", index.value)) or base.slots.get(index.value) or base.slots[EACH]
     if isinstance(index, Known) and (inner := held_at(base, index.value)) is not None:
@@ -142,6 +145,11 @@ def write_item(m: Machine, node: ast.stmt, base: Value, index: Argument, written
     value, kinds = written.value, load_kinds()
     if isinstance(index.value, Known) and isinstance(index.value.value, str):
         return False  # an entry of a batch, which has the traits of its tensors
+    if isinstance(base, Instance) and is_tensor(value) and _is_name(base, index.value):
+        # `for name in batch: batch[name] = batch[name].to(device)`: it holds tensors by name, and each of them is now this one.
+        for key in (EACH, PLACE, DTYPE):
+            m.store.write(base.slots, key, like(value) if key == EACH else joined_trait(value, key))
+        return True
     if is_tensor(base):
         _meet_index(m, node, (node, node), base, index.value)
         if is_tensor(value) and devices_of(joined_trait(value, PLACE)) == {kinds.gpu} and _starts_later(index) and not m.is_silent:
@@ -152,6 +160,11 @@ def write_item(m: Machine, node: ast.stmt, base: Value, index: Argument, written
     elif is_array(base):
         on_cpu(m, node, value, node, "")
     return is_tensor(base) or is_array(base)
+
+
+def _is_name(base: Value, index: Value) -> bool:
+    """Return whether an index is what going through a batch gives: it holds tensors by name, and this is one of the names."""
+    return isinstance(base, Instance) and is_tensor(base) and EACH in base.slots and (index is KEY or index is base.slots[EACH])
 
 
 def _starts_later(index: Argument) -> bool:

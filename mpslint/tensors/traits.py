@@ -62,6 +62,8 @@ WEIGHTS = (TRAIT, "weights")
 SWAPPED, APART = Known("swapped"), Known("apart")
 NUMBER = Unknown("number")
 """A plain number that isn't known: it has no device."""
+KEY = Unknown(NUMBER.reason)
+"""The name of an entry of a batch, whichever it is: it has no device either."""
 NOWHERE = frozenset({""})
 """The devices of what isn't known."""
 OF_ARRAY = Unknown("array")
@@ -317,6 +319,19 @@ def covers(known: Value, value: Value) -> bool:
     return all(any(_is_alike(one, other) for other in alternatives_of(known)) for one in alternatives_of(value))
 
 
+def without_shape(value: Value) -> Value:
+    """Return tensors, each with all that is known of it but how long its dimensions are, where these aren't the same."""
+    if isinstance(joined_trait(value, SHAPE), Known):
+        return value
+    found: list[Value] = []
+    for one in alternatives_of(value):
+        other = retyped(one) if isinstance(one, Instance) and SHAPE in one.slots and one.cls is None else one
+        if isinstance(other, Instance) and other is not one:
+            del other.slots[SHAPE]
+        found += [] if any(_is_alike(other, known) for known in found) else [other]
+    return found[0] if len(found) == 1 else OneOf(tuple(found))
+
+
 def _is_alike(a: Value, b: Value) -> bool:
     if same(a, b):
         return True
@@ -325,5 +340,5 @@ def _is_alike(a: Value, b: Value) -> bool:
         return is_like and all(covers(one, b.slots[key]) for key, one in a.slots.items())
     if not (isinstance(a, Instance) and isinstance(b, Instance) and a.kind == b.kind and a.cls is b.cls and (a.kind or PLACE in a.slots)):
         return False
-    keys = [key for key in {*a.slots, *b.slots} if is_trait(key) and key != EACH]
+    keys = [key for key in {*a.slots, *b.slots} if is_trait(key) and key != EACH and (key != SHAPE or key in b.slots)]
     return all(covers(b.slots.get(key, UNKNOWN), a.slots.get(key, UNKNOWN)) for key in keys)

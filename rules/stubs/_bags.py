@@ -31,6 +31,8 @@ class Entries:
     """What any dict does, and an object of a class of the program that is one."""
 
     keeps_nothing = True
+    is_closed = True
+    """Whether it raises for what it doesn't hold."""
     nests = False
 
     def __init__(self, *given, **named):

@@ -78,12 +78,24 @@ def test_frames_of_another_traceback_decide_nothing() -> None:
 
 
 def test_what_ended_the_run_comes_before_what_was_caught() -> None:
-    """Of what was raised while another error was handled, that one stays the first."""
+    """What was being handled when another error came is told after it; what an error was raised from stays the first."""
     caught = 'Traceback (most recent call last):\n  File "/me/train.py", line 3, in <module>\nAssertionError: Torch not compiled with CUDA enabled\n'
     later = f'Traceback (most recent call last):\n  File "/me/train.py", line 9, in <module>\n{FLOAT64}\n'
-    chained = "\nDuring handling of the above exception, another exception occurred:\n\n"
+    handled = "\nDuring handling of the above exception, another exception occurred:\n\n"
+    cause = "\nThe above exception was the direct cause of the following exception:\n\n"
     assert title(f"{caught}on the CPU, then\n{later}") == "A float64 tensor was sent to MPS"
-    assert title(f"{caught}{chained}{later}") == title(caught) != "A float64 tensor was sent to MPS"
+    assert title(f"{caught}{handled}{later}") == "A float64 tensor was sent to MPS"
+    assert title(f"{caught}{cause}{later}") == title(caught) != "A float64 tensor was sent to MPS"
+
+
+def test_the_code_that_a_traceback_shows_is_not_the_error_again() -> None:
+    """The line that raises has the text of the error in it."""
+    text = "Torch not compiled with CUDA enabled"
+    found = diagnosed(
+        f'Traceback (most recent call last):\n  File "/me/cuda.py", line 3, in init\n    raise AssertionError("{text}")\nAssertionError: {text}\n'
+    )
+
+    assert [(one.times, one.place.line) for one in found.symptoms] == [(1, 4)]
 
 
 @pytest.mark.parametrize("said", ["The number of training batches (27) is smaller than the interval.", "UserWarning: few batches"])

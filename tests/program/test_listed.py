@@ -15,6 +15,12 @@ LITERAL = "from typing import Literal, Optional\n"
 PYDANTIC = "from pydantic import BaseModel\n"
 TWO, TWO_OR_NONE, THREE = 'Literal["cuda", "cpu"]', 'Literal["cuda", "cpu"] | None', 'Literal["cuda", "mps", "cpu"]'
 DATA = "from dataclasses import dataclass\n@dataclass\nclass Config:\n    device: {kind} = {choice}\nconfig = Config()\n"
+OF_PYDANTIC = DATA.replace("from dataclasses", "from pydantic.dataclasses")
+CHECKED = "from pydantic import validate_call\n@validate_call\n"
+ATTRS = f"import attr, attrs\n@{{maker}}\nclass S:\n    device = {{field}}(default={CHOICE}{{checks}})\n{{more}}s = S()\n{USE.format(device='s.device')}"
+OF_TEXT, TWO_TEXTS = "attrs.validators.instance_of(str)", "attrs.validators.in_(('cuda', 'cpu'))"
+OWN_VALIDATOR = "    @device.validator\n    def check(self, field, value):\n        if value not in ('cuda', 'cpu'):\n            raise ValueError(value)\n"
+TEXT = '"cuda"'
 PATTERN = (
     "from pydantic import Field\nfrom pydantic.dataclasses import dataclass\n@dataclass\nclass S:\n"
     f"    device: str = Field({CHOICE}, pattern='{{pattern}}', validate_default=True)\ns = S()\n{USE.format(device='s.device')}"
@@ -23,13 +29,18 @@ PATTERN = (
 CLOSED = [
     f"{CLOSED_ENUM.replace('CUDA', 'cuda').replace('CPU', 'cpu')}device = Device[{CHOICE}]\n{USE.format(device='device.value')}",
     f"{CLOSED_ENUM}device = Device({CHOICE})\n{USE.format(device='device.value')}",
-    f"{CLOSED_ENUM}name = {CHOICE}\ndef build(device: Device = name):\n    {USE.format(device='device')}build()\n",
-    f"{LITERAL}{DATA.format(kind=TWO, choice=CHOICE)}{USE.format(device='config.device')}",
-    f"{LITERAL}Name = Literal['cuda', 'cpu']\n{DATA.format(kind='Optional[Name]', choice=CHOICE)}{USE.format(device='config.device')}",
-    f"{LITERAL}{DATA.format(kind=TWO_OR_NONE, choice=CHOICE)}{USE.format(device='config.device')}",
-    f"{LITERAL}device: Literal['cuda', 'cpu'] = {CHOICE}\n{USE.format(device='device')}",
+    f"{CLOSED_ENUM}name = {CHOICE}\n{CHECKED}def build(device: Device = name):\n    {USE.format(device='device')}build()\n",
+    f"{LITERAL}{OF_PYDANTIC.format(kind=TWO, choice=CHOICE)}{USE.format(device='config.device')}",
+    f"{LITERAL}Name = Literal['cuda', 'cpu']\n{OF_PYDANTIC.format(kind='Optional[Name]', choice=CHOICE)}{USE.format(device='config.device')}",
+    f"{LITERAL}{OF_PYDANTIC.format(kind=TWO_OR_NONE, choice=CHOICE)}{USE.format(device='config.device')}",
     f"{LITERAL}{PYDANTIC}class S(BaseModel):\n    device: Literal['cuda', 'cpu']\ns = S(device={CHOICE})\n{USE.format(device='s.device')}",
     PATTERN.format(pattern="^(cuda|cpu)$"),
+    ATTRS.format(maker="attr.s", field="attr.ib", checks=", validator=attr.validators.in_(['cuda', 'cpu'])", more=""),
+    ATTRS.format(
+        maker="attrs.define", field="attrs.field", checks=f", validator=[{OF_TEXT}, attrs.validators.optional({TWO_TEXTS})]", more=""
+    ),
+    ATTRS.format(maker="attrs.define", field="attrs.field", checks="", more=OWN_VALIDATOR),
+    f"{ENUM.format(more='').replace(TEXT, CHOICE)}{USE.format(device='Device.CUDA.value')}",
 ]
 CLICK = "import click\n@click.command()\n@click.option('--device', type=click.Choice({choices}), default='cuda')\ndef main(device):\n    {use}main()\n"
 OPEN = [
@@ -37,6 +48,11 @@ OPEN = [
     f"{LITERAL}{DATA.format(kind=THREE, choice=CHOICE)}{USE.format(device='config.device')}",
     f"{LITERAL}{DATA.format(kind='Optional[str]', choice=CHOICE)}{USE.format(device='config.device')}",
     PATTERN.format(pattern="^[a-z]+$"),
+    # Python itself reads no annotation.
+    f"{LITERAL}{DATA.format(kind=TWO, choice=CHOICE)}{USE.format(device='config.device')}",
+    f"{LITERAL}device: Literal['cuda', 'cpu'] = {CHOICE}\n{USE.format(device='device')}",
+    f"{LITERAL}name = {CHOICE}\ndef build(device: {TWO} = name):\n    {USE.format(device='device')}build()\n",
+    ATTRS.format(maker="attr.s", field="attr.ib", checks=", validator=attr.validators.in_(['cuda', 'mps'])", more=""),
 ]
 
 
@@ -47,7 +63,7 @@ def is_fixed(code: str) -> bool:
 
 @pytest.mark.parametrize("code", CLOSED)
 def test_a_device_that_is_not_listed_is_not_written(code: str) -> None:
-    """The Enum raises ValueError, pydantic ValidationError, and a type checker an error."""
+    """The Enum and attrs raise ValueError, pydantic ValidationError; a member of an enumeration has the value that its name says."""
     assert not is_fixed(code)
 
 

@@ -221,16 +221,16 @@ def test_the_summarization_sample() -> None:
         safe = mpslint.fix(text, filename="s.ipynb", target=target)
         unsafe = mpslint.fix(text, filename="s.ipynb", unsafe=True, target=target)
 
-        assert {finding.severity for finding in safe.left} <= {"note"}
+        assert {finding.rule for finding in safe.left if finding.severity != "note"} == {"MPS402"}  # its fix changes what is generated
         for wanted in (
             *SPLIT.format(old="batch_size", steps=1, more=4).split(", "), "per_device_eval_batch_size=batch_size", "fp16=torch.cuda.is_available()",
-            "pad_to_multiple_of=64", "generation_max_length=128", "max_input_length = 1024",
+            "pad_to_multiple_of=64", "max_input_length = 1024",
         ):  # fmt: skip
             assert wanted in safe.text, wanted
         for wanted in (
             "max_input_length = 512",
             "max_target_length = 64",
-            "generation_max_length=64",
+            "generation_max_length=128",
             SPLIT.format(old="batch_size", steps=1, more=4).split(", ")[0],
         ):
             assert wanted in unsafe.text, wanted

@@ -125,6 +125,14 @@ def test_what_the_fix_leaves_where_it_is_speaks_not_against_it(tmp_path: Path) -
 
 ENDS = {
     "a key that a dict lacks": 'bs = {"cuda": 64, "cpu": 8}[device]',
+    "an entry that a dict of its own class lacks": "class Sizes(dict):\n    pass\nsizes = Sizes(cuda=64)\nsizes['cpu'] = 8\nbs = sizes[device]",
+    "an attribute that a namespace lacks": "from types import SimpleNamespace\nbs = getattr(SimpleNamespace(cuda=64, cpu=8), device)",
+    "a key that a TypedDict lacks": "from typing import TypedDict\nclass Sizes(TypedDict):\n    cuda: int\n    cpu: int\nbs = Sizes(cuda=64, cpu=8)[device]",
+    "a number that the device has not": "where = torch.device(device + ':0' if device == 'cuda' else device)\nn = where.index + 1 if where.type != 'cpu' else 0",
+    "a method of an object that a configuration chooses": "import hydra\nrun = hydra.utils.instantiate(load())\nrun.evaluate(device=torch.device(device))",
+    "another file": "w = torch.load(f'weights_{device}.pt')",
+    "a generator of a loader": "torch.utils.data.DataLoader([1, 2], shuffle=True, generator=torch.Generator(device=device).manual_seed(0))",
+    "a generator on the CPU": "x = torch.randn(2, device=device, generator=torch.Generator())",
     "an item that a list lacks": 'number = ["cpu", "cuda"].index(device)',
     "an assertion": 'assert device in ("cuda", "cpu")',
     "the last of closed choices": 'if device == "cuda":\n    n = 2\nelif device == "cpu":\n    n = 1\nelse:\n    raise ValueError(device)',
@@ -143,11 +151,49 @@ def test_what_the_new_device_would_end_keeps_a_fix_from_being_made(code: str, tm
     assert choice_in(tmp_path).fix.safety is Safety.MANUAL
 
 
+GOES_ON = {
+    "a loader of its own that moves what it gives": "class Moving:\n    def __init__(self, loader):\n        self.loader = loader\n    def __iter__(self):\n        for x in self.loader:\n            yield x.to(device)\nfor x in Moving(torch.utils.data.DataLoader(load())):\n    torch.nn.Linear(2, 2).to(device)(x)",
+    "a method of a library that takes a device": "from sentence_transformers import SentenceTransformer\nSentenceTransformer('a').encode(['b'], device=device)",
+    "a dict that makes what it lacks": "class Sizes(dict):\n    def __missing__(self, key):\n        return 8\nbs = Sizes(cuda=64)[device]",
+    "a file that the program wrote": "torch.save({}, f'w_{device}.pt')\nw = torch.load(f'w_{device}.pt')",
+    "a generator on the device": "g = torch.Generator(device)\ng.manual_seed(0)\nx = torch.randn(2, device=device, generator=g)",
+    "a generator of the CPU for a loader": "torch.utils.data.DataLoader([1, 2], shuffle=True, generator=torch.Generator().manual_seed(0))",
+}
+
+
+@pytest.mark.parametrize("code", GOES_ON.values(), ids=GOES_ON)
+def test_what_takes_any_device_speaks_not_against_it(code: str, tmp_path: Path) -> None:
+    """The same kinds of places, where nothing goes wrong."""
+    (tmp_path / "train.py").write_text(RUN.format(code))
+
+    assert choice_in(tmp_path).fix.safety is Safety.SAFE
+
+
 def test_what_the_program_catches_ends_nothing(tmp_path: Path) -> None:
     """An exception with a handler is a way like others."""
     (tmp_path / "train.py").write_text(RUN.format('try:\n    n = {"cuda": 1, "cpu": 2}[device]\nexcept KeyError:\n    n = 3'))
 
     assert choice_in(tmp_path).fix.safety is Safety.SAFE
+
+
+BATCHES = 'import torch\nfrom elsewhere import Data\n\ndevice = "cuda" if torch.cuda.is_available() else "cpu"\nnet = torch.nn.Linear(2, 2).to(device)\nfor batch in torch.utils.data.DataLoader(Data()):\n    for {}\n    net(batch["x"]).sum().backward()\n'
+
+
+@pytest.mark.parametrize(
+    ("move", "is_whole"),
+    [
+        ("name in batch:\n        batch[name] = batch[name].to(device)", True),
+        ("name in batch.keys():\n        batch[name] = batch[name].to(device)", True),
+        ("name, x in batch.items():\n        if torch.is_tensor(x):\n            batch[name] = x.to(device)", True),
+        ("name, x in batch.items():\n        if name != 'x':\n            batch[name] = x.to(device)", False),
+        ("name, x in batch.items():\n        x = x.to(device)", False),
+    ],
+)
+def test_a_batch_that_is_moved_entry_by_entry_has_moved(move: str, is_whole: bool, tmp_path: Path) -> None:
+    """Each entry of a batch that nobody sees is written anew, or some are."""
+    (tmp_path / "train.py").write_text(BATCHES.format(move))
+
+    assert (choice_in(tmp_path).fix.safety is Safety.SAFE) is is_whole
 
 
 @pytest.mark.parametrize(

@@ -158,6 +158,10 @@ FORMATS: dict[str, tuple[dict[str, str | bytes], dict[str, str]]] = {
         },
         {"torch": ">=2.0,<2.3", "trl": "==0.7.11", "transformers": "==4.30.2", "python": ">=3.8,<3.11"},
     ),
+    "addresses that setup.py gives pip, which ignores them": (
+        {"setup.py": "from setuptools import setup\ndependency_links = ['https://x.org/whl/torch-1.7.0%2Bcpu-cp36-cp36m-linux_x86_64.whl']\nsetup(name='x', install_requires=['torch>=1.13'], dependency_links=dependency_links)\n"},
+        {"torch": ">=1.13"},
+    ),
     "setup.cfg": (
         {
             "setup.cfg": "[metadata]\nname = x\n[options]\npython_requires = >=3.8\ninstall_requires =\n    torch==2.1.0\n    transformers>=4.30,<4.40 ; python_version > '3.6'\n"

@@ -6,12 +6,14 @@ from pathlib import Path
 
 import pytest
 
+import mpslint
 from mpslint.core.finding import Safety
 from mpslint.facts.events import Certainty
 from mpslint.session.runs import check_paths
 from mpslint.session.session import Options
+from mpslint.tensors.traits import PLACE, devices_of, joined_trait
 from tests.tensors.programs import HEAD
-from tests.tensors.walked import events_of
+from tests.tensors.walked import events_of, names_of
 
 SILENT = {
     "a class of another package": "from elsewhere import Net\nnet = Net().to(dev)\nx, lengths = net(torch.zeros(2, 4).to(dev), torch.ones(2))\nlengths.numpy()\n",
@@ -51,6 +53,21 @@ def test_modules_of_one_class_within_one_another_are_followed() -> None:
     net = "net = Block()\nfor _ in range(3):\n    net = Block(net)\nnet.to(dev)(torch.ones(2, 4, device=dev)).numpy()\n"
 
     assert [event.kind for event in events_of(HEAD + block + net) if event.certainty is Certainty.SURE] == ["numpy"]
+
+
+def test_a_tensor_that_each_of_many_blocks_makes_smaller_is_followed() -> None:
+    """Blocks are appended to a container that was given a list; no round leaves the dimensions of the one before it."""
+    net = "class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.blocks = nn.ModuleList([])\n        for _ in range(3):\n            self.blocks.append(nn.Conv2d(2, 2, 3))\n    def forward(self, x):\n        for block in self.blocks:\n            x = block(x)\n        return x\n"
+    run = "y = Net().to(dev)(torch.ones(1, 2, 9, 9, device=dev))\n"
+
+    assert devices_of(joined_trait(names_of(HEAD + net + run)["y"], PLACE)) == {"mps"}
+
+
+def test_what_a_library_gives_for_the_device_of_a_caller_is_no_sure_event() -> None:
+    """`kmeans` computes there, and gives its result back on the CPU."""
+    code = "from kmeans_pytorch import kmeans\nclass Net(nn.Module):\n    def __init__(self, x, device):\n        super().__init__()\n        self.ids, _ = kmeans(X=x, device=device)\n        self.ids.numpy()\n"
+
+    assert not mpslint.check(f"import torch\nfrom torch import nn\n{code}", select=["MPS538"]).findings
 
 
 def test_float64_on_the_device_of_an_option_keeps_a_fix_from_being_safe(tmp_path: Path) -> None:
@@ -106,3 +123,11 @@ def test_a_data_set_of_several_gives_what_they_give() -> None:
     walk = "for x, in DataLoader(ConcatDataset([data, data])):\n    x.to(dev)\n"
 
     assert [(event.kind, event.certainty) for event in events_of(HEAD + data + walk)] == [("float64", Certainty.SURE)]
+
+
+@pytest.mark.parametrize("wrapped", ["f", "Net().add"])
+def test_a_compiled_function_is_the_function(wrapped: str) -> None:
+    """What torch.compile gives does what it's given."""
+    code = f"def f(x):\n    return x + torch.zeros(4)\nclass Net:\n    def add(self, x):\n        return x + torch.zeros(4)\ng = torch.compile({wrapped})\ng(torch.ones(4, device=dev))\n"
+
+    assert [event.kind for event in events_of(HEAD + code) if event.certainty is Certainty.SURE] == ["mismatch"]

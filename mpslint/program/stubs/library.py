@@ -13,7 +13,7 @@ from mpslint.core.folders import remembered
 from mpslint.core.knowledge import read_stub, stub_files
 from mpslint.core.notices import notice
 from mpslint.core.record import record
-from mpslint.facts.values import Argument, Class, Instance, Items, Known, Value
+from mpslint.facts.values import Argument, Class, Instance, Items, Known, Value, method_of
 from mpslint.program.arguments import CallArguments
 from mpslint.program.machine import Walker
 from mpslint.program.stubs import classes, configurations, host
@@ -154,6 +154,13 @@ def is_kept(owner: Instance) -> bool:
 def holds_settings(m: Walker, owner: Instance) -> bool:
     """Return whether an object is of a class that holds entries: a dict, or an object of attributes."""
     return (cls := _class_of(m, owner)) is not None and cls.lookup("keeps_nothing") is True
+
+
+def lacks(m: Walker, owner: Instance, name: object) -> bool:
+    """Return whether an object that holds entries, all of which are known, raises for the name of one."""
+    cls = _class_of(m, owner) if not owner.fallback and name not in owner.slots else None
+    own = ("__missing__", "__getitem__", "__getattr__", "__getattribute__")
+    return cls is not None and cls.lookup("is_closed") is True and not any(method_of(owner, one) for one in own)
 
 
 def _class_of(m: Walker, owner: Instance) -> StubClass | None:
