@@ -42,7 +42,7 @@ def diagnose(log: Log, given: Mapping[str, Version] = MappingProxyType({})) -> D
     traced = next(filter(None, (versions_traced(log, match.start) for match in matches[:MOST_TIMES])), {})
     versions = {**given, **traced, **versions_named(log.text)}
     memory_log = read_memory_log(log.text)
-    symptoms = [(group[0].start, group[-1].start, _symptom(log, group, matches, versions, known)) for group in _groups(matches)]
+    symptoms = [(group[0].start, group[-1].start, _symptom(log, group, matches, versions, known)) for group in _groups(log, matches)]
     return Diagnosis(
         source=log.name,
         lines=log.lines,
@@ -60,20 +60,23 @@ def _index() -> Index:
     return build_index(catalogue().messages.values())
 
 
-def _groups(matches: Sequence[TextMatch]) -> list[list[TextMatch]]:
-    """Return the matches of each message together; two out-of-memory texts are one only with one verdict."""
+def _groups(log: Log, matches: Sequence[TextMatch]) -> list[list[TextMatch]]:
+    """Return the matches of each message together, without the lines of code that raise it where it stands elsewhere, too.
+
+    Two out-of-memory texts are one only with one verdict.
+    """
 
     def verdict(match: TextMatch) -> str:
         return read_out_of_memory(match.squeezed).verdict if match.message.reader == MEMORY else ""
 
-    return list(grouped(((match.message.id, verdict(match)), match) for match in matches).values())
+    groups = grouped(((match.message.id, verdict(match)), match) for match in matches).values()
+    return [[match for match in group if len(group) == 1 or not is_code(log.text, match.start)] or group for group in groups]
 
 
 def _symptom(
     log: Log, group: Sequence[TextMatch], matches: Sequence[TextMatch], versions: Mapping[str, Version], known: Catalogue
 ) -> Symptom:
     """Return one message of the log with everything that is known about it."""
-    group = [match for match in group if not is_code(log, match.start)] or group
     first = group[0]
     memory = read_out_of_memory(first.squeezed) if first.message.reader == MEMORY else None
     captures = {name: unwrap(log.text[start:end]).strip("'\"` ") for name, (start, end) in first.captures.items()}

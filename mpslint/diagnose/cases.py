@@ -17,12 +17,11 @@ _AROUND = 400
 
 def case_of(log: Log, group: Sequence[TextMatch], captures: Mapping[str, str], versions: Mapping[str, Version]) -> Explanation | None:
     """Return what the first case that holds for a message says; None where none does."""
-    first = group[0]
-    message = first.message
+    message = group[0].message
     if not message.cases:
         return None
     frames = next(filter(None, (frames_above(log, match.start) for match in group[:MOST_TIMES])), ())
-    around = squeeze(log.text[max(0, first.start - _AROUND) : first.end + _AROUND])
+    around = "\n".join(squeeze(log.text[max(0, match.start - _AROUND) : match.end + _AROUND]) for match in group[:MOST_TIMES])
     return next((case.explanation for case in message.cases if _holds(case, frames, around, captures, versions)), None)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -15,11 +16,15 @@ _REACH = 40_000
 """How far above an error its traceback may start; the longest seen (Trainer, accelerate, torch) take half of it."""
 _GAP = 3_000
 """How far above its error the last frame may stand; more, and the traceback belongs to something else."""
+_LINK = 300
+"""How far above a traceback the line may stand that chains it to another."""
 
 _START = re.compile(r"Traceback \(most recent call last\)|Stack \(most recent call last\)")
-_CHAINED = re.compile(r"The above exception was the direct cause[^\n]*\s*\Z")
-_ABOVE = re.compile(r'^ *File "[^"\n]{1,400}", line \d{1,7}[^\n]*\n(?=[^\n]*\Z)', re.MULTILINE)
-"""The frame above a line of code in Python's own traceback."""
+_CHAINED = re.compile(
+    r"(?:(?P<handled>During handling of the above exception)|The above exception was the direct cause)[^\n]*"
+    r"(?:\s*\[rank\d{1,4}\]:)*\s*(?:[\w.]{1,100}\s{2,})?\Z"  # IPython names the exception in front of its traceback
+)
+"""What stands between two tracebacks of which the second was raised while the first was handled, or from it."""
 _FRAME = re.compile(
     r'(?:File "|^)(?P<file>[^"\n]{1,400})", line (?P<line>\d{1,7})'  # Python, also pasted without its first words
     r"|Cell In ?\[(?P<cell>\d{1,6})\], line (?P<cell_line>\d{1,6})"  # IPython 8.5 and later
@@ -33,6 +38,12 @@ _FRAME = re.compile(
 )
 _WRITTEN = re.compile(r"(?:, in [^\n]{1,200})?\r?\n {2,12}(?!File )([^\n]{1,400})")
 """The line of code below a frame of Python's own traceback."""
+_CODE = re.compile(
+    # Below Python's own frame, and behind the number of a line of IPython or rich.
+    r'^(?P<lead>[^\n]{0,40}?)[ \t]*File "[^"\n]{1,400}", line \d{1,7}[^\n]*\n(?:(?P=lead)[ \t]{4,}[^\n]*\n){0,12}(?P=lead)[ \t]{4,}[^\n]*\Z'
+    r"|^[│|]?[ \t]*(?:-{1,9}>|❱)?[ \t]*\d{1,6}[ │][^\n]*\Z",
+    re.MULTILINE,
+)
 _WARNING = re.compile(r": \w*Warning")
 _FUNCTION = re.compile(r"(?:,? in |: in )(?:[\w<>]{1,100}\.){0,20}<?(\w+)")
 """The function of a frame, the last part of a qualified name (`Trainer.fit`, `move_data_to_device.<locals>.batch_to`)."""
@@ -85,7 +96,11 @@ class TracedFrame:
 
 def frames_above(log: Log, offset: int) -> tuple[TracedFrame, ...]:
     """Return the frames in files of the traceback that ends at `offset`, libraries' included, in its order."""
-    text = _traceback(log, offset)
+    return _frames_of(_traceback(log, offset))
+
+
+def _frames_of(text: str) -> tuple[TracedFrame, ...]:
+    """Return the frames in files that a traceback runs through."""
     found = []
     for match in _frames_in(text):
         path = match["file"] or match["path"] or match["rich"]
@@ -113,17 +128,32 @@ def library_frame(log: Log, offset: int) -> TracedFrame | None:
 
 
 def last_traceback(log: Log) -> int:
-    """Return where the last traceback begins, with those that it was raised from; 0 where there is none.
-
-    What was being handled when another error came ("During handling of the above exception") didn't end the run.
-    """
+    """Return where the traceback begins that ended the run, with those that it was raised from; 0 where there is none."""
     starts = [match.start() for match in _START.finditer(log.text)]
-    return next((one for one in reversed(starts) if _CHAINED.search(log.text[max(0, one - 200) : one]) is None), 0)
+    for before, start in reversed([*itertools.pairwise([0, *starts])]):
+        chained = _CHAINED.search(log.text, max(0, start - _LINK), start)
+        if chained is None or (chained["handled"] and not _is_translated(log.text[before:start], log.text[start : start + _REACH])):
+            return start
+    return 0
 
 
-def is_code(log: Log, offset: int) -> bool:
-    """Return whether a place lies in a line of code that a traceback shows: an error's text may stand in the `raise` of it."""
-    return _ABOVE.search(strip_escapes(log.text[max(0, offset - _GAP) : offset])) is not None
+def is_handling(log: Log, start: int) -> bool:
+    """Return whether the traceback that begins at `start` is of an error that was raised while another one was handled."""
+    chained = _CHAINED.search(log.text, max(0, start - _LINK), start)
+    return chained is not None and chained["handled"] is not None
+
+
+def is_code(text: str, offset: int) -> bool:
+    """Return whether what stands at `offset` is a line of code that a traceback shows, not what was raised or printed."""
+    return _CODE.search(strip_escapes(text[max(0, offset - _GAP) : offset])) is not None
+
+
+def _is_translated(caught: str, raised: str) -> bool:
+    """Return whether what was raised while an error was handled says it in other words: by `raise` in the function that caught it."""
+    later = _START.search(raised, 1)
+    frames = _frames_of(raised[: later.start() if later else None])
+    catching = {(one.path, one.function) for one in _frames_of(caught)}
+    return bool(frames) and frames[-1].text.startswith("raise ") and (frames[-1].path, frames[-1].function) in catching
 
 
 def _frames_in(text: str) -> Iterator[re.Match[str]]:

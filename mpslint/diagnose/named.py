@@ -12,7 +12,7 @@ from mpslint.core.knowledge import platform_data
 from mpslint.core.versions import Version, parse_version
 from mpslint.diagnose.compact import blank_escapes, unwrap
 from mpslint.diagnose.diagnosis import UnknownError
-from mpslint.diagnose.frames import library_frame, own_frame
+from mpslint.diagnose.frames import is_handling, last_traceback, library_frame, own_frame
 from mpslint.diagnose.log import Log
 
 _RAISED = re.compile(r"(?:Error|Exception|Interrupt|Exit)\b(?=:|\s*$)", re.MULTILINE)
@@ -48,10 +48,11 @@ def unknown_errors(log: Log, known: Sequence[tuple[int, int]]) -> tuple[UnknownE
             found[match.group()] = start
     last = [*found.items()][-_MOST_SHOWN:]
     raised = (bisect.bisect_left(known_starts, start + _LONGEST) - bisect.bisect_left(known_starts, start) for start in traced)
-    ends = traced if known and not any(raised) else frozenset()
+    ended = last_traceback(log)
+    ends = traced if known and (not any(raised) or is_handling(log, ended)) else frozenset()
 
     def told(text: str, start: int) -> UnknownError:
-        is_end = start in ends and start > known[-1][1]
+        is_end = start in ends and start > max(known[-1][1], ended)
         return UnknownError(text, log.place(start), own_frame(log, start), library_frame(log, start), is_end)
 
     return tuple(told(*one) for one in last)

@@ -77,25 +77,56 @@ def test_frames_of_another_traceback_decide_nothing() -> None:
     assert title(earlier + later) == "A float64 tensor was sent to MPS"
 
 
-def test_what_ended_the_run_comes_before_what_was_caught() -> None:
-    """What was being handled when another error came is told after it; what an error was raised from stays the first."""
-    caught = 'Traceback (most recent call last):\n  File "/me/train.py", line 3, in <module>\nAssertionError: Torch not compiled with CUDA enabled\n'
-    later = f'Traceback (most recent call last):\n  File "/me/train.py", line 9, in <module>\n{FLOAT64}\n'
-    handled = "\nDuring handling of the above exception, another exception occurred:\n\n"
-    cause = "\nThe above exception was the direct cause of the following exception:\n\n"
-    assert title(f"{caught}on the CPU, then\n{later}") == "A float64 tensor was sent to MPS"
-    assert title(f"{caught}{handled}{later}") == "A float64 tensor was sent to MPS"
-    assert title(f"{caught}{cause}{later}") == title(caught) != "A float64 tensor was sent to MPS"
+CAUGHT = 'Traceback (most recent call last):\n  File "/me/train.py", line 3, in fit\n    step()\nAssertionError: Torch not compiled with CUDA enabled\n'
+HANDLING = "\nDuring handling of the above exception, another exception occurred:\n\n"
+CAUSE = "\nThe above exception was the direct cause of the following exception:\n\n"
 
 
-def test_the_code_that_a_traceback_shows_is_not_the_error_again() -> None:
-    """The line that raises has the text of the error in it."""
-    text = "Torch not compiled with CUDA enabled"
-    found = diagnosed(
-        f'Traceback (most recent call last):\n  File "/me/cuda.py", line 3, in init\n    raise AssertionError("{text}")\nAssertionError: {text}\n'
-    )
+def raised(function: str, line: str, heading: str = "") -> str:
+    """Return the traceback of a float64 error that a line of a function raises."""
+    return f'{heading}Traceback (most recent call last):\n  File "/me/train.py", line 9, in {function}\n    {line}\n{FLOAT64}\n'
 
-    assert [(one.times, one.place.line) for one in found.symptoms] == [(1, 4)]
+
+@pytest.mark.parametrize("between", ["on the CPU, then\n", HANDLING])
+def test_what_ended_the_run_comes_before_what_was_caught(between: str) -> None:
+    """An error that was handled, or while another one was raised, is not the one to read first."""
+    assert title(CAUGHT + between + raised("fall_back", "move(x)")) == "A float64 tensor was sent to MPS"
+    assert title(CAUGHT + between + raised("fall_back", "move(x)", "TypeError     ")) == "A float64 tensor was sent to MPS"
+
+
+@pytest.mark.parametrize(
+    ("between", "last"),
+    [
+        (CAUSE, raised("fall_back", "move(x)")),
+        (CAUSE, raised("f", "g()", "TypeError    ")),
+        (HANDLING, raised("fit", "raise TypeError(why)")),
+    ],
+)
+def test_a_cause_comes_before_what_was_raised_from_it(between: str, last: str) -> None:
+    """`raise ... from` names its cause, and a `raise` in the function that caught an error says it in other words."""
+    assert title(CAUGHT + between + last) == title(CAUGHT) != "A float64 tensor was sent to MPS"
+
+
+def test_what_nobody_knows_leaves_open_what_it_was_raised_in() -> None:
+    """An unknown error that ended the run while a known one was handled is said, and the known one settles nothing."""
+    unknown = 'Traceback (most recent call last):\n  File "/me/train.py", line 20, in save\n    write()\nWriterError: closed\n'
+    assert diagnosed(CAUGHT + HANDLING + unknown).outcome is Explained.UNCERTAIN
+    assert diagnosed(CAUGHT + CAUSE + unknown).outcome is Explained.EXPLAINED
+
+
+@pytest.mark.parametrize("code", ['  File "/me/run.py", line 9, in f\n    {}\n', "--> 365     {}\n", "│ ❱ 365 │   │   {}\n"])
+def test_the_line_that_raises_is_not_counted(code: str) -> None:
+    """The code that a traceback shows holds the words of what it raises; the message is what was raised."""
+    line = code.format('raise ValueError(f"fp16 mixed precision requires a GPU (not {self.device.type!r}).")')
+    symptom = diagnosed(f"Traceback (most recent call last):\n{line}ValueError: fp16 mixed precision requires a GPU (not 'mps').").symptoms[
+        0
+    ]
+    assert (symptom.times, symptom.quote) == (1, "ValueError: fp16 mixed precision requires a GPU (not 'mps').")
+
+
+def test_the_words_around_any_place_of_a_message_decide() -> None:
+    """A message that a program logs before its traceback is explained by the traceback."""
+    assert title(f"ERROR: {FLOAT64}, {'. ' * 300}{raised('f', 'x = x.double()')}") == ".double() was called on a tensor on MPS"
 
 
 @pytest.mark.parametrize("said", ["The number of training batches (27) is smaller than the interval.", "UserWarning: few batches"])
