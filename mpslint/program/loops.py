@@ -258,7 +258,7 @@ def _any_round(m: Walker, node: ast.For | ast.AsyncFor | ast.While, begin: Calla
             if is_last:
                 effects.about_to_run(m, node)
             start, silent, repeated = m.steps, m.silent_steps, m.repeated_steps
-            begun, lost, blind = count_made(), frozenset(m.store.lost), m.store.blind
+            begun, lost, blind = count_made(), len(m.store.lost), m.store.blind
             own: dict[str, dict[Any, Value]] = {name: m.home_of(name).slots for name in _assigned_in(m, node)}
             started = {name: slots[name] for name, slots in own.items() if name in slots}
             for name, value in started.items():
@@ -271,18 +271,17 @@ def _any_round(m: Walker, node: ast.For | ast.AsyncFor | ast.While, begin: Calla
         new: set[object] = {id(one.slots) for one in m.facts.frames[frames:]} | {id(one.slots) for one in m.facts.objects[objects:]}
         new |= {(id(slots), name) for name, slots in own.items()}
         new |= {(id(m.home_of(name).slots), name) for name in _bound_by(node)}  # each round binds them first
-        new |= {at for at, one in m.store.holders.items() if one.born >= begun}
         more: Writes = {}
         states = [*([] if leaves else [written]), *target.of("continue")]
         for state in states:
-            wider = _wider(state, {**changed, **more}, new, begun)
+            wider = _wider(m, state, {**changed, **more}, new, begun)
             more.update(wider)
             for at, (place, key, value) in state.items():
                 if at in wider or at in new:  # the next round may find it under what is then not known
                     m.store.lose(value_at(place, key))
                     m.store.lose(value)
         is_carried = [_carry(carried, started, own, state) for state in states]
-        is_same = not more and (blind == m.store.blind or all(at in lost or one.born >= begun for at, one in m.store.lost.items()))
+        is_same = not more and (blind == m.store.blind or all(one.born >= begun for one in m.store.lost_since(lost)))
         if is_last or (is_same and not (any(is_carried) and len(m.context.all_loops) < DEEPEST_CARRIED)):
             break
         changed = {**changed, **more}
@@ -326,7 +325,7 @@ def _as_left(value: Any, state: Writes) -> Any:
     return retyped(value, **{key[1]: one for key, one in written.items()}) if written else value
 
 
-def _wider(state: Writes, changed: Writes, new: Set[object], begun: int) -> Writes:
+def _wider(m: Walker, state: Writes, changed: Writes, new: Set[object], begun: int) -> Writes:
     """Return what is to be taken of each place that a round wrote and that was there before it, where more was known of it.
 
     What was `new` in the round are some places by their ids, and the lists and dicts made since a count had `begun`.
@@ -335,7 +334,10 @@ def _wider(state: Writes, changed: Writes, new: Set[object], begun: int) -> Writ
     for at, (place, key, value) in state.items():
         old = changed[at][2] if at in changed else value_at(place, key)
         if isinstance(place, dict):
-            if id(place) in new or at in new or value is old:
+            if value is old or id(place) in new or at in new:
+                continue
+            holder = m.store.holders.get(id(place))
+            if holder is not None and holder.born >= begun:
                 continue
             if value is MISSING and not isinstance(place, Names) and old is not MAYBE:
                 found[at] = (place, key, MAYBE)  # a round deletes the attribute

@@ -34,8 +34,6 @@ Writes: TypeAlias = dict[tuple[int, Any], tuple[Place, Any, Any]]
 Content: TypeAlias = tuple[dict[Any, Any], bool, Value | None]
 
 MISSING = object()
-FORGOTTEN = frozenset({id(UNKNOWN), id(MAYBE)})
-"""The ids of what stands where nothing is known."""
 CONTENT = object()
 """The key of the content of a list or dict: its slots, and whether there may be more."""
 BOUNDED = "bounded deque"
@@ -49,9 +47,11 @@ MUTABLE = ORDERED | {"set"}
 def parts_of(value: Any) -> list[Part | Unknown]:
     """Return the lists, dicts, objects and functions that a value, or the content of a list or dict, is or holds at once."""
     kind = value.__class__
-    if kind in _PARTS:
+    if kind in _PARTS or (kind is Items and value.kind in MUTABLE):
         return [value]
-    if kind not in _WHOLES:
+    if kind is DictEntry:
+        return parts_of(value.value)
+    if kind not in _WHOLES or (kind is tuple and not value[0]):
         return []
     found: list[Part | Unknown] = []
     waiting, seen = [value], set()
