@@ -39,6 +39,7 @@ from mpslint.program.exits import RAISING, Exit, Raised, is_certain, may_raise, 
 from mpslint.program.places import HOLDING, Writes, entries_of
 from mpslint.program.platform import Platform
 from mpslint.program.reach import Reach
+from mpslint.program.rounds import Round
 from mpslint.program.store import Store
 from mpslint.source.document import Document
 
@@ -191,6 +192,8 @@ class Walker:
     """How many of them were spent on the rounds of loops."""
     repeated_steps: int = 0
     """How many others were spent on walks of loops that were walked anew."""
+    round: Round | None = None
+    """The walk of the body of a loop, the innermost; None outside loops that are walked as any of their rounds."""
     is_silent: bool = False
     """Facts are not recorded: the path is walked for its values only."""
     is_in_comprehension: bool = False

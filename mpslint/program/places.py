@@ -23,8 +23,9 @@ from mpslint.facts.values import (
     Part,
     Unknown,
     Value,
+    alternatives_of,
 )
-from mpslint.tensors.traits import covers
+from mpslint.tensors.traits import covers, has_traits
 
 Place: TypeAlias = "dict[Any, Any] | Items | Mapping"
 """The slots of a frame or an object; or a list or dict, whose content is one value."""
@@ -125,8 +126,18 @@ def is_vague(value: Value) -> bool:
     return False
 
 
-def widened(place: Items | Mapping, old: Content, new: Content) -> Content | None:
-    """Return what is known of a list or dict however often it is changed from `old` to `new`; None where `old` holds for it."""
+def _differs(value: Value, since: int) -> bool:
+    """Return whether a value is another one each time that it is made: an object without traits, or a dict, made since a count."""
+    if isinstance(value, Items) and not value.open:
+        return any(_differs(one, since) for one in value.slots.values())
+    return isinstance(value, (Items, Mapping, Instance, Function)) and value.born >= since and not has_traits(value)
+
+
+def widened(place: Items | Mapping, old: Content, new: Content, since: int) -> Content | None:
+    """Return what is known of a list or dict however often it is changed from `old` to `new` by what began at a count of all that is made.
+
+    None where `old` holds for it.
+    """
     (first, first_open, first_each), (second, second_open, second_each) = old, new
     if isinstance(place, Items):
         if place.kind == "set":
@@ -139,6 +150,8 @@ def widened(place: Items | Mapping, old: Content, new: Content) -> Content | Non
         beyond = [value for slots in (first, second) for index, value in slots.items() if index not in kept]
         others = [one or UNKNOWN for one, is_open in ((first_each, first_open), (second_each, second_open)) if is_open]
         each = join_all([*others, *beyond])
+        if any(_differs(one, since) for one in alternatives_of(each)):
+            each = UNKNOWN
         is_same = first_open and len(kept) == len(first) and (first_each is None or covers(first_each, each))
         return None if is_same else (kept, True, None if each is UNKNOWN else each)
     same_keys = list(first) == list(second)

@@ -8,7 +8,21 @@ from dataclasses import field
 from types import MappingProxyType
 
 from mpslint.core.record import record
-from mpslint.facts.values import MAYBE, UNKNOWN, Bound, Class, Frame, Function, FunctionNode, Instance, Items, Mapping, Names, Unknown, Value
+from mpslint.facts.values import (
+    MAYBE,
+    UNKNOWN,
+    Bound,
+    Class,
+    Frame,
+    Function,
+    FunctionNode,
+    Instance,
+    Items,
+    Mapping,
+    Names,
+    Unknown,
+    Value,
+)
 from mpslint.program.places import CONTENT, MUTABLE, Writes, parts_of
 from mpslint.program.store import Store
 from mpslint.program.walk import walk
