@@ -90,6 +90,7 @@ LOOKS_OF_A_STEP = 5
 """Looks that take as long as a step."""
 DEEPEST_CALL = 12
 BUILTINS = frozenset(dir(builtins))
+NOTHING_READ = frozenset[str]()
 
 
 @record(frozen=True, slots=True)
@@ -154,6 +155,8 @@ class Walker:
     """Every function that was defined, by the id of its node, in order."""
     methods: set[str] = field(default_factory=set)
     """The names of those that are methods."""
+    asked: dict[tuple[frozenset[str], frozenset[str], int], tuple[frozenset[str], frozenset[str]]] = field(default_factory=dict)
+    """Those of some names that Python may call of a value, and the names of what it may call of an unknown one, by how many are known."""
     holding: set[str] = field(default_factory=set)
     """The names of attributes that may hold something which can be called."""
     analysed: set[int] = field(default_factory=set)
@@ -219,7 +222,8 @@ class Walker:
         if len(self.operands) > start:
             self.store.lose_operands(node, value, self.operands[start:])
             if self.methods and node.__class__ in self.calls.by_syntax:
-                read = frozenset({node.attr} & (self.methods | self.holding) if isinstance(node, ast.Attribute) else ())
+                is_read = isinstance(node, ast.Attribute) and (node.attr in self.methods or node.attr in self.holding)
+                read = frozenset((node.attr,)) if is_read else NOTHING_READ  # type: ignore[attr-defined]
                 self.calls.by_python(self, self.operands[start:], self.calls.by_syntax[node.__class__], read)
             del self.operands[start:]
         if value.__class__ in HOLDING or value.__class__ is Unknown:

@@ -85,7 +85,7 @@ def value_at(place: Place, key: Any) -> Any:
     """Return what a place holds; MISSING for a slot without a value."""
     if isinstance(place, dict):
         return place.get(key, MISSING)
-    return content_of(place)
+    return place.slots, place.open if place.__class__ is Items else place.is_open, place.each  # type: ignore[union-attr]
 
 
 def unknown_for(place: Place, old: Any, unknown: Value = UNKNOWN) -> Any:

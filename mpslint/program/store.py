@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import ast
-import contextlib
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import field
 from typing import Any
 
@@ -257,15 +256,9 @@ class Store:
             for at, entry in journal.items():
                 outer.setdefault(at, entry)
 
-    @contextlib.contextmanager
-    def path(self) -> Iterator[Writes]:
+    def path(self) -> _Path:
         """Walk a path by itself: what is written within is undone at its end, and then in what is given."""
-        written: Writes = {}
-        self.begin()
-        try:
-            yield written
-        finally:
-            written.update(self.undo())
+        return _Path(self)
 
     def since(self, journal: int) -> Writes:
         """Return what was written since the journal of a number was opened, and is there now."""
@@ -317,3 +310,20 @@ class Store:
                         self.lose(part)
             if merged is not old:
                 self.put(place, key, merged)
+
+
+class _Path:
+    """A `with` block whose writes are undone at its end, and then in what it gives."""
+
+    __slots__ = ("store", "written")
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self.written: Writes = {}
+
+    def __enter__(self) -> Writes:
+        self.store.begin()
+        return self.written
+
+    def __exit__(self, *_: object) -> None:
+        self.written.update(self.store.undo())
