@@ -11,8 +11,8 @@ from typing import Any
 
 from mpslint.core.finding import Related
 from mpslint.facts.facts import NameRead
+from mpslint.program.any_round import SCOPES
 from mpslint.program.functions import own_names
-from mpslint.program.loops import SCOPES
 from mpslint.program.platform import load_platform
 from mpslint.program.walk import at_once, bound_by
 from mpslint.rule.judge import Match

@@ -103,16 +103,22 @@ def change_items(m: Walker, given: Value = UNKNOWN, objects: list[Value] | None 
 
     It may keep what it is given.
     """
-    m.store.blind += objects is None
-    objects = list(m.store.lost.values()) if objects is None else objects
-    for one in objects:
+    store = m.store
+    store.blind += objects is None
+    meant = list(store.lost.values()) if objects is None else objects
+    taken, store.regained = (store.regained, {}) if objects is None else ({}, store.regained)
+    for one in taken.values() if objects is None else objects:
         if isinstance(one, (Items, Mapping)):
-            m.store.forget(one, CONTENT)
+            store.forget(one, CONTENT)
         elif isinstance(one, Instance):
             for key in [key for key in one.slots if key == "item" or (key.__class__ is tuple and key[0] not in (TRAIT, CHILD))]:
-                m.store.forget(one.slots, key)
-    _call_methods(m, objects, ITEM_METHODS, [given])
-    if objects:
+                store.forget(one.slots, key)
+    for at, one in taken.items():
+        store.regained.pop(at, None)  # it was written just now
+        if isinstance(one, Mapping) and one.owner is not None:  # what its object is given it has
+            store.regained[at] = one
+    _call_methods(m, meant, ITEM_METHODS, [given])
+    if meant:
         m.store.lose(given)
 
 
@@ -266,15 +272,20 @@ def call_given(m: Walker, owner: Value | None, name: str, given: Iterable[Value]
 def _call_methods(m: Walker, objects: Iterable[Value], names: Iterable[str], given: Iterable[Value]) -> None:
     methods: list[Value] = []
     inherited: dict[int, list[Value]] = {}  # by class, of which there are few
-    for one in objects if not (m.methods | m.holding).isdisjoint(names) else ():
+    for one in objects if not (m.methods.isdisjoint(names) and m.holding.isdisjoint(names)) else ():
         if isinstance(one, (Class, Instance)):
             cls = one if isinstance(one, Class) else one.cls
             if cls is not None and id(cls) not in inherited:
                 inherited[id(cls)] = [above.slots[name] for above in cls.lineage() for name in names if name in above.slots]
                 methods += inherited[id(cls)]
-            own = [one.slots[name] for name in names if name in one.slots]
-            if own or (cls is not None and inherited[id(cls)]):
-                methods += [*own, one]
+            is_asked = cls is not None and bool(inherited[id(cls)])
+            slots = one.slots
+            for name in names:
+                if name in slots:
+                    methods.append(slots[name])
+                    is_asked = True
+            if is_asked:
+                methods.append(one)
     if methods:
         not_followed(m, [*methods, *given])
 

@@ -21,10 +21,12 @@ MOST_RAISED = 12
 
 RAISING = (ast.Call, ast.Attribute, ast.Subscript, ast.BinOp, ast.UnaryOp, ast.Compare, ast.JoinedStr, ast.Await, ast.Yield, ast.YieldFrom)
 
+_CERTAIN = frozenset({Known, Items, Mapping, Function, Class, Bound})
+
 
 def is_certain(value: Value) -> bool:
     """Return whether a value shows that working it out did not raise."""
-    return isinstance(value, (Known, Items, Mapping, Function, Class, Bound)) or (isinstance(value, Instance) and value.cls is not None)
+    return value.__class__ in _CERTAIN or (isinstance(value, Instance) and value.cls is not None)
 
 
 @record(frozen=True, slots=True, eq=False)
@@ -108,8 +110,14 @@ def raises(m: Walk, error: Raised, node: ast.AST) -> None:
 
 def may_raise(m: Walk) -> None:
     """Note that an exception which is not known may leave here."""
-    target = next((one for one in reversed(m.exits) if "raise" in one.kinds), None)
-    if target is None or m.is_dead or target.version == m.store.version or target.is_vague:
+    if m.is_dead:
+        return
+    for target in reversed(m.exits):
+        if "raise" in target.kinds:
+            break
+    else:
+        return
+    if target.version == m.store.version or target.is_vague:
         return
     target.version = m.store.version
     writes = m.store.since(target.journal)

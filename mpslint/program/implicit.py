@@ -76,8 +76,9 @@ def called(m: Walker, values: Iterable[Value], names: frozenset[str], read: froz
 
     Attributes that are `read` may be properties of a value that isn't known.
     """
-    of_unknown = OPERATORS | read
-    known = (names | of_unknown) & (m.methods | read)
+    if (names, read, len(m.methods)) not in m.asked:  # methods come to be known, and stay so
+        m.asked[names, read, len(m.methods)] = (names | OPERATORS | read) & (m.methods | read), OPERATORS | read
+    known, of_unknown = m.asked[names, read, len(m.methods)]
     if not known:
         return
     waiting, seen, found, of_lost = [(one, names) for one in values], set[int](), list[Value](), set[str]()
@@ -115,7 +116,8 @@ def called(m: Walker, values: Iterable[Value], names: frozenset[str], read: froz
 
 def _methods_of(cls: Class, names: Set[str], read: Set[str]) -> list[Value]:
     """Return the methods of some names of a class; of a name that is only `read`, what that runs: a property or a descriptor."""
-    held = [(name, cls.lookup(name)) for name in {name for one in cls.lineage() for name in names & one.slots.keys()}]
+    holding = [one for one in cls.lineage() if not one.slots.keys().isdisjoint(names)]
+    held = [(name, cls.lookup(name)) for name in {name for one in holding for name in names & one.slots.keys()}]
     return [
         one
         for name, one in held

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import functools
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from mpslint.facts.facts import Preparation
 from mpslint.facts.joined import join_all
@@ -63,12 +64,19 @@ NOTHING: Ends = frozenset()
 VARYING = (LONGEST, REST)
 
 
+@functools.cache
+def _preparing(names: tuple[str, ...]) -> Sequence[str] | None:
+    """Return the parameters of what has a function prepare samples, by the names of a call; None for another call."""
+    return next((row for pattern, row in load_kinds().preparing.items() if any(fits(one, (pattern,)) for one in names)), None)
+
+
 def prepare(m: Walker, maker: Call) -> None:
     """Note what the function does with samples that a loader, a Trainer or `map` is given."""
-    kinds, asked = load_kinds(), (*maker.names, maker.method)
-    said = next((row for pattern, row in kinds.preparing.items() if any(fits(one, (pattern,)) for one in asked)), None)
-    given = {**dict(zip(said, maker.arguments, strict=False)), **maker.keywords} if said is not None else {}
-    function, data = (next((given[one].value for one in names if one in given), None) for names in kinds.prepared.values())
+    said = _preparing((*maker.names, maker.method))
+    if said is None:
+        return
+    given = {**dict(zip(said, maker.arguments, strict=False)), **maker.keywords}
+    function, data = (next((given[one].value for one in names if one in given), None) for names in load_kinds().prepared.values())
     for one in alternatives_of(function or UNKNOWN) if function is not None or data is not None else ():
         before: tuple[Argument, ...] = ()
         named: dict[str, Argument] = {}
@@ -81,7 +89,9 @@ def prepare(m: Walker, maker: Call) -> None:
             m.facts.preparations.append(m.preparation)
             if isinstance(one, (Function, Bound)) or method_of(one, "__call__") is not None:
                 rows = sample if data is None else Items("list", {}, None, True, sample)
-                arguments = CallArguments((*before, Argument(rows, None)), named, not kinds.preparing_more.isdisjoint(maker.keywords))
+                arguments = CallArguments(
+                    (*before, Argument(rows, None)), named, not load_kinds().preparing_more.isdisjoint(maker.keywords)
+                )
                 m.preparation.rows.append(_row(m.calls.call_value(m, one, None, arguments, maker.node)))
 
 

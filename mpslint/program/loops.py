@@ -4,42 +4,30 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence, Set
-from typing import Any, get_args
 
-from mpslint.facts.joined import join, truth
+from mpslint.facts.joined import truth
 from mpslint.facts.values import (
     LATER,
-    LOOP,
-    MAYBE,
     UNKNOWN,
-    DictEntry,
-    Instance,
     Items,
     Known,
     Mapping,
-    Names,
-    OneOf,
-    Unknown,
     Value,
-    alternatives_of,
-    count_made,
-    is_trait,
     is_weak,
-    method_of,
     settled,
 )
-from mpslint.program import effects, implicit
+from mpslint.program import implicit
+from mpslint.program.any_round import any_round
 from mpslint.program.attributes import NUMBERS
 from mpslint.program.comprehensions import assign_loop_target, bind_loop_target
 from mpslint.program.exits import RAISING, Raised, cut, marks, may_raise
 from mpslint.program.flow import tested
 from mpslint.program.lists import held_by, holds_still, may_fail, viewed
 from mpslint.program.machine import Walker
-from mpslint.program.places import CONTENT, MISSING, Writes, unknown_for, value_at, widened
-from mpslint.program.walk import assigning, children, walk
+from mpslint.program.places import CONTENT, Writes
+from mpslint.program.walk import walk
 from mpslint.tensors import loaders
-from mpslint.tensors.kinds import load_kinds
-from mpslint.tensors.traits import DTYPE, PLACE, covers, has_traits, is_kept, retyped, without_shape
+from mpslint.tensors.traits import is_kept
 
 MOST_ROUNDS = 128
 """Rounds that are walked one by one."""
@@ -47,13 +35,6 @@ MOST_ROUND_STEPS = 800
 """Steps that the rounds of one loop may take: what takes longer is walked once, as any round."""
 MOST_SILENT_STEPS = 20_000
 """Steps that all rounds of a program may take."""
-MOST_REPEATED_STEPS = 20_000
-"""Steps that a program may take for walking loops anew; from there on, what is written in a loop is forgotten before it is walked once."""
-MOST_ATTEMPTS = 4
-DEEPEST_CARRIED = 2
-"""Loops within one another that are walked anew for the tensors that a round hands to the next: each level more would double the work."""
-VALUES = get_args(Value)
-SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 END = object()
 
 
@@ -74,9 +55,7 @@ def for_loop(m: Walker, node: ast.For | ast.AsyncFor) -> bool:
         iterated = settled(iterated)
     if not m.is_silent:
         m.facts.loops.append((node, iterated, m.context))
-    if (own := method_of(iterated, "__iter__")) is not None:  # a generator of the program, mostly: what it gives may be followed
-        given = m.calls.call_function(m, own, [iterated], {}, False, node.iter)
-        iterated = given if loaders.each_of(given) is not None else iterated
+    iterated = loaders.going_through(m, iterated, node.iter)
     has_items = isinstance(iterated, Items) and bool(iterated.slots) and not (iterated.open and iterated.kind == "iterator")
     runs = has_items or loaders.is_batch(iterated)
     if may_fail(iterated):
@@ -191,7 +170,7 @@ def _loop(
         return _finish(m, node, *ends)
     before, start = marks(m), m.steps
     made = len(m.facts.objects)
-    states, breaks = _any_round(m, node, begin)
+    states, breaks = any_round(m, node, begin)
     taken = m.steps - start
     if not runs:
         states = [*states, _of_made(states, {id(one.slots) for one in m.facts.objects[made:]})]
@@ -249,122 +228,6 @@ def _rounds(
     return [written] if goes_on else [], target.of("break")
 
 
-def _any_round(m: Walker, node: ast.For | ast.AsyncFor | ast.While, begin: Callable[[], None]) -> tuple[list[Writes], list[Writes]]:
-    """Walk the body of a loop as any of its rounds: nothing is known of what a round before it may have written.
-
-    What that is shows when it is walked; then it is walked anew, without what it noted.
-    """
-    changed: Writes = {}
-    carried: dict[str, Value] = {}
-    noted, before, analysed = m.facts.marks(), marks(m), frozenset(m.analysed)
-    for attempt in range(MOST_ATTEMPTS):
-        is_last = attempt == MOST_ATTEMPTS - 1 or m.repeated_steps > MOST_REPEATED_STEPS
-        with m.leaving("break", "continue") as (target, written):
-            m.store.redo(changed)
-            if is_last:
-                effects.about_to_run(m, node)
-            start, silent, repeated = m.steps, m.silent_steps, m.repeated_steps
-            begun, lost, blind = count_made(), frozenset(m.store.lost), m.store.blind
-            own: dict[str, dict[Any, Value]] = {name: m.home_of(name).slots for name in _assigned_in(m, node)}
-            started = {name: slots[name] for name, slots in own.items() if name in slots}
-            for name, value in started.items():
-                m.store.lose(value)
-                m.store.write(own[name], name, carried.get(name, value if _is_carried(value) else LOOP))
-            frames, objects = len(m.facts.frames), len(m.facts.objects)
-            begin()
-            with m.within(loops=(*m.context.loops, node)):
-                leaves = m.execute_block(m, node.body)
-        new: set[object] = {id(one.slots) for one in m.facts.frames[frames:]} | {id(one.slots) for one in m.facts.objects[objects:]}
-        new |= {(id(slots), name) for name, slots in own.items()}
-        new |= {(id(m.home_of(name).slots), name) for name in _bound_by(node)}  # each round binds them first
-        new |= {at for at, one in m.store.holders.items() if one.born >= begun}
-        more: Writes = {}
-        states = [*([] if leaves else [written]), *target.of("continue")]
-        for state in states:
-            wider = _wider(state, {**changed, **more}, new, begun)
-            more.update(wider)
-            for at, (place, key, value) in state.items():
-                if at in wider or at in new:  # the next round may find it under what is then not known
-                    m.store.lose(value_at(place, key))
-                    m.store.lose(value)
-        is_carried = [_carry(carried, started, own, state) for state in states]
-        is_same = not more and (blind == m.store.blind or all(at in lost or one.born >= begun for at, one in m.store.lost.items()))
-        if is_last or (is_same and not (any(is_carried) and len(m.context.all_loops) < DEEPEST_CARRIED)):
-            break
-        changed = {**changed, **more}
-        m.repeated_steps = repeated + m.steps - start - (m.silent_steps - silent)
-        m.store.forget_lost(lost, begun)
-        m.facts.back_to(noted)
-        m.analysed.intersection_update(analysed)
-        cut(m, before)
-    if more:
-        changed = {**changed, **more}
-        nothing_known: Writes = {at: (place, key, unknown_for(place, value_at(place, key))) for at, (place, key, _) in changed.items()}
-        return [{**state, **nothing_known} for state in states], [{**state, **nothing_known} for state in target.of("break")]
-    return states, target.of("break")
-
-
-def _is_carried(value: Value) -> bool:
-    """Return whether a value is handed from round to round as long as none writes another: a tensor, several, a module, a device, None."""
-    if isinstance(value, Known):
-        return value.value is None or value.source == load_kinds().device_class
-    return has_traits(value) or (isinstance(value, Items) and bool(value.slots) and all(map(has_traits, value.values())))
-
-
-def _carry(carried: dict[str, Value], started: dict[str, Value], own: dict[str, dict[Any, Value]], state: Writes) -> bool:
-    """Note the tensors and modules that a round leaves in names for the next one; return whether these are others than it began with."""
-    is_new = False
-    for name, before in started.items():
-        known = carried.get(name, before)
-        _, _, value = state.get((id(own[name]), name), (None, None, known))
-        value = _as_left(value, state)
-        if isinstance(value, VALUES) and (_is_carried(value) or _is_carried(known)) and not covers(known, value):
-            wider = join(known, value)  # where each round makes a tensor smaller, none has the dimensions of all
-            carried[name] = without_shape(wider) if name in carried else wider
-            is_new = True
-    return is_new
-
-
-def _as_left(value: Any, state: Writes) -> Any:
-    """Return an object with the traits that a round wrote to it: these are undone when the round is."""
-    if not isinstance(value, Instance) or value.cls is not None:
-        return value
-    written = {key: one for key in (PLACE, DTYPE) if (one := state.get((id(value.slots), key), (None, None, None))[2]) is not None}
-    return retyped(value, **{key[1]: one for key, one in written.items()}) if written else value
-
-
-def _wider(state: Writes, changed: Writes, new: Set[object], begun: int) -> Writes:
-    """Return what is to be taken of each place that a round wrote and that was there before it, where more was known of it.
-
-    What was `new` in the round are some places by their ids, and the lists and dicts made since a count had `begun`.
-    """
-    found: Writes = {}
-    for at, (place, key, value) in state.items():
-        old = changed[at][2] if at in changed else value_at(place, key)
-        if isinstance(place, dict):
-            if id(place) in new or at in new or value is old:
-                continue
-            if value is MISSING and not isinstance(place, Names) and old is not MAYBE:
-                found[at] = (place, key, MAYBE)  # a round deletes the attribute
-                continue
-            if isinstance(old, Unknown):
-                continue
-            if isinstance(old, DictEntry) and isinstance(old.value, Unknown):
-                continue
-            if isinstance(old, OneOf) and isinstance(value, VALUES) and set(map(id, alternatives_of(value))) <= set(map(id, old.values)):
-                continue  # a test left some of them
-            if isinstance(old, VALUES) and isinstance(value, VALUES) and (is_trait(key) or has_traits(old) or has_traits(value)):
-                if not covers(old, value):
-                    found[at] = (place, key, join(old, value))
-                continue
-            found[at] = (place, key, unknown_for(place, old))
-        elif place.born < begun:
-            wider = widened(place, old, value)
-            if wider is not None:
-                found[at] = (place, key, wider)
-    return found
-
-
 def _finish(
     m: Walker,
     node: ast.For | ast.AsyncFor | ast.While,
@@ -396,30 +259,3 @@ def _finish(
         return True
     m.store.merge(*paths)
     return False
-
-
-def _bound_by(node: ast.For | ast.AsyncFor | ast.While) -> list[str]:
-    """Return the names that a loop binds in each round."""
-    return (
-        []
-        if isinstance(node, ast.While)
-        else [one.id for one in walk(node.target) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)]
-    )
-
-
-def _assigned_in(m: Walker, node: ast.For | ast.AsyncFor | ast.While) -> frozenset[str]:
-    """Return the names that a loop's body assigns, those in nested functions left out."""
-    known = vars(node)  # the runs of a project walk the same nodes
-    if "assigned_in" not in known:
-        below = children if ":=" in m.document.code else assigning
-        found: set[str] = set()
-        stack: list[ast.AST] = list(node.body)
-        while stack:
-            inner = stack.pop()
-            if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store):
-                found.add(inner.id)
-            elif not isinstance(inner, SCOPES):
-                stack += below(inner)
-        known["assigned_in"] = frozenset(found)
-    assigned: frozenset[str] = known["assigned_in"]
-    return assigned

@@ -39,6 +39,7 @@ from mpslint.program.exits import RAISING, Exit, Raised, is_certain, may_raise, 
 from mpslint.program.places import HOLDING, Writes, entries_of
 from mpslint.program.platform import Platform
 from mpslint.program.reach import Reach
+from mpslint.program.rounds import Round
 from mpslint.program.store import Store
 from mpslint.source.document import Document
 
@@ -89,6 +90,7 @@ LOOKS_OF_A_STEP = 5
 """Looks that take as long as a step."""
 DEEPEST_CALL = 12
 BUILTINS = frozenset(dir(builtins))
+NOTHING_READ = frozenset[str]()
 
 
 @record(frozen=True, slots=True)
@@ -153,6 +155,8 @@ class Walker:
     """Every function that was defined, by the id of its node, in order."""
     methods: set[str] = field(default_factory=set)
     """The names of those that are methods."""
+    asked: dict[tuple[frozenset[str], frozenset[str], int], tuple[frozenset[str], frozenset[str]]] = field(default_factory=dict)
+    """Those of some names that Python may call of a value, and the names of what it may call of an unknown one, by how many are known."""
     holding: set[str] = field(default_factory=set)
     """The names of attributes that may hold something which can be called."""
     analysed: set[int] = field(default_factory=set)
@@ -191,6 +195,8 @@ class Walker:
     """How many of them were spent on the rounds of loops."""
     repeated_steps: int = 0
     """How many others were spent on walks of loops that were walked anew."""
+    round: Round | None = None
+    """The walk of the body of a loop, the innermost; None outside loops that are walked as any of their rounds."""
     is_silent: bool = False
     """Facts are not recorded: the path is walked for its values only."""
     is_in_comprehension: bool = False
@@ -216,7 +222,8 @@ class Walker:
         if len(self.operands) > start:
             self.store.lose_operands(node, value, self.operands[start:])
             if self.methods and node.__class__ in self.calls.by_syntax:
-                read = frozenset({node.attr} & (self.methods | self.holding) if isinstance(node, ast.Attribute) else ())
+                is_read = isinstance(node, ast.Attribute) and (node.attr in self.methods or node.attr in self.holding)
+                read = frozenset((node.attr,)) if is_read else NOTHING_READ  # type: ignore[attr-defined]
                 self.calls.by_python(self, self.operands[start:], self.calls.by_syntax[node.__class__], read)
             del self.operands[start:]
         if value.__class__ in HOLDING or value.__class__ is Unknown:

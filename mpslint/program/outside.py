@@ -109,7 +109,7 @@ def _change_given(m: Walker, callee: Value, receiver: Value | None, arguments: C
     """
     changing = callee.name if isinstance(callee, Symbol) else f"{callee.name}.__call__" if isinstance(callee, Instance) else ""
     word = called_name(node) if isinstance(callee, Unknown) else ""
-    if changing in m.platform.changers or word in [one.rpartition(".")[2] for one in m.platform.changers]:
+    if changing in m.platform.changers or word in m.platform.changing_words:
         for one in parts_of(arguments.first() or UNKNOWN):
             if isinstance(one, (Items, Mapping)):
                 m.store.forget(one, CONTENT)

@@ -23,8 +23,9 @@ from mpslint.facts.values import (
     Part,
     Unknown,
     Value,
+    alternatives_of,
 )
-from mpslint.tensors.traits import covers
+from mpslint.tensors.traits import covers, has_traits
 
 Place: TypeAlias = "dict[Any, Any] | Items | Mapping"
 """The slots of a frame or an object; or a list or dict, whose content is one value."""
@@ -34,8 +35,6 @@ Writes: TypeAlias = dict[tuple[int, Any], tuple[Place, Any, Any]]
 Content: TypeAlias = tuple[dict[Any, Any], bool, Value | None]
 
 MISSING = object()
-FORGOTTEN = frozenset({id(UNKNOWN), id(MAYBE)})
-"""The ids of what stands where nothing is known."""
 CONTENT = object()
 """The key of the content of a list or dict: its slots, and whether there may be more."""
 BOUNDED = "bounded deque"
@@ -49,9 +48,11 @@ MUTABLE = ORDERED | {"set"}
 def parts_of(value: Any) -> list[Part | Unknown]:
     """Return the lists, dicts, objects and functions that a value, or the content of a list or dict, is or holds at once."""
     kind = value.__class__
-    if kind in _PARTS:
+    if kind in _PARTS or (kind is Items and value.kind in MUTABLE):
         return [value]
-    if kind not in _WHOLES:
+    if kind is DictEntry:
+        return parts_of(value.value)
+    if kind not in _WHOLES or (kind is tuple and not value[0]):
         return []
     found: list[Part | Unknown] = []
     waiting, seen = [value], set()
@@ -84,7 +85,7 @@ def value_at(place: Place, key: Any) -> Any:
     """Return what a place holds; MISSING for a slot without a value."""
     if isinstance(place, dict):
         return place.get(key, MISSING)
-    return content_of(place)
+    return place.slots, place.open if place.__class__ is Items else place.is_open, place.each  # type: ignore[union-attr]
 
 
 def unknown_for(place: Place, old: Any, unknown: Value = UNKNOWN) -> Any:
@@ -125,8 +126,18 @@ def is_vague(value: Value) -> bool:
     return False
 
 
-def widened(place: Items | Mapping, old: Content, new: Content) -> Content | None:
-    """Return what is known of a list or dict however often it is changed from `old` to `new`; None where `old` holds for it."""
+def _differs(value: Value, since: int) -> bool:
+    """Return whether a value is another one each time that it is made: an object without traits, or a dict, made since a count."""
+    if isinstance(value, Items) and not value.open:
+        return any(_differs(one, since) for one in value.slots.values())
+    return isinstance(value, (Items, Mapping, Instance, Function)) and value.born >= since and not has_traits(value)
+
+
+def widened(place: Items | Mapping, old: Content, new: Content, since: int) -> Content | None:
+    """Return what is known of a list or dict however often it is changed from `old` to `new` by what began at a count of all that is made.
+
+    None where `old` holds for it.
+    """
     (first, first_open, first_each), (second, second_open, second_each) = old, new
     if isinstance(place, Items):
         if place.kind == "set":
@@ -139,6 +150,8 @@ def widened(place: Items | Mapping, old: Content, new: Content) -> Content | Non
         beyond = [value for slots in (first, second) for index, value in slots.items() if index not in kept]
         others = [one or UNKNOWN for one, is_open in ((first_each, first_open), (second_each, second_open)) if is_open]
         each = join_all([*others, *beyond])
+        if any(_differs(one, since) for one in alternatives_of(each)):
+            each = UNKNOWN
         is_same = first_open and len(kept) == len(first) and (first_each is None or covers(first_each, each))
         return None if is_same else (kept, True, None if each is UNKNOWN else each)
     same_keys = list(first) == list(second)

@@ -102,6 +102,11 @@ class Platform:
         return frozenset(".".join(parts[:n]) for parts in (name.split(".") for name in names) for n in range(1, len(parts) + 1))
 
     @functools.cached_property
+    def changing_words(self) -> frozenset[str]:
+        """The last words of the functions that change what they are given."""
+        return frozenset(name.rpartition(".")[2] for name in self.changers)
+
+    @functools.cached_property
     def _alias_heads(self) -> frozenset[str]:
         return frozenset(name.split(".")[0] for name in self.aliases)
 

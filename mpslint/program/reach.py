@@ -8,8 +8,22 @@ from dataclasses import field
 from types import MappingProxyType
 
 from mpslint.core.record import record
-from mpslint.facts.values import UNKNOWN, Bound, Class, Frame, Function, FunctionNode, Instance, Items, Mapping, Names, Unknown, Value
-from mpslint.program.places import CONTENT, FORGOTTEN, MUTABLE, Writes, parts_of
+from mpslint.facts.values import (
+    MAYBE,
+    UNKNOWN,
+    Bound,
+    Class,
+    Frame,
+    Function,
+    FunctionNode,
+    Instance,
+    Items,
+    Mapping,
+    Names,
+    Unknown,
+    Value,
+)
+from mpslint.program.places import CONTENT, MUTABLE, Writes, parts_of
 from mpslint.program.store import Store
 from mpslint.program.walk import walk
 
@@ -82,7 +96,7 @@ def written_by(reach: Reach, seen: Iterable[Value] | None = None, is_lasting: bo
                 names = {name for name in names & slots.keys() if not one.only_read(name)} if slots else set()
             for name in names:
                 value = slots.get(name)
-                if id(value) in FORGOTTEN and not is_lasting:
+                if (value is MAYBE or value is UNKNOWN) and not is_lasting:
                     continue
                 if not isinstance(one.lookup(name) if isinstance(one, Class) else value, Function):
                     places[id(slots), name] = (slots, name, UNKNOWN)

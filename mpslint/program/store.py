@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import ast
-import contextlib
-from collections.abc import Iterator, Sequence, Set
+import itertools
+from collections.abc import Sequence
 from dataclasses import field
 from typing import Any
 
@@ -12,6 +12,7 @@ from mpslint.core.record import record
 from mpslint.facts.values import CHILD, MAYBE, UNKNOWN, Class, DictEntry, Instance, Items, Mapping, Names, Part, Unknown, Value
 from mpslint.program.places import (
     CONTENT,
+    HOLDING,
     MISSING,
     Place,
     Writes,
@@ -27,6 +28,8 @@ from mpslint.program.places import (
 
 _PASSING = (ast.Call, ast.Subscript, ast.IfExp, ast.BoolOp)
 """Expressions whose value may be one that is in them, or in something that is."""
+_AROUND = frozenset({DictEntry, tuple})
+"""What is no value, but may have some in it."""
 
 
 @record(slots=True)
@@ -43,6 +46,8 @@ class Store:
 
     lost: dict[int, Part] = field(default_factory=dict)
     """Lists, dicts, objects and functions that something which is not known may be, with what is in them: it may be written there."""
+    regained: dict[int, Part] = field(default_factory=dict)
+    """Those of them that were lost, or written, since all lists and dicts of them were last forgotten."""
     lost_objects: dict[Class, dict[int, Instance]] = field(default_factory=dict)
     """Those of them that are objects of the program's classes, by their class."""
     holders: dict[int, Part] = field(default_factory=dict)
@@ -76,12 +81,14 @@ class Store:
 
     def lose(self, value: Any) -> None:
         """Note that something which is not known may be this value, or what is in it."""
+        if value.__class__ not in HOLDING and value.__class__ not in _AROUND:
+            return
         waiting = parts_of(value)
         while waiting:
             part = waiting.pop()
             if id(part) in self.lost or isinstance(part, Unknown):
                 continue
-            self.lost[id(part)] = part
+            self.lost[id(part)] = self.regained[id(part)] = part
             self.newly_reached.append(part)
             if isinstance(part, Instance):
                 if part.cls is not None:
@@ -99,10 +106,18 @@ class Store:
         """Return what an object of outside was given that can be changed, as far as that was noted."""
         return list(self.held[id(one)][1].values()) if id(one) in self.held else []
 
-    def forget_lost(self, before: Set[int], since: int) -> None:
-        """What was made since a count, and lost only after some others were, was never there: the walk that made it is thrown away."""
-        for at, part in [(at, part) for at, part in self.lost.items() if at not in before and part.born >= since]:
+    def lost_since(self, before: int) -> list[Part]:
+        """Return what was lost after the first of so many: nothing is taken out but what was lost last."""
+        return list(itertools.islice(self.lost.values(), before, None))
+
+    def forget_lost(self, before: int, since: int) -> None:
+        """What was made since a count, and lost after the first of so many, was never there: the walk that made it is thrown away."""
+        for part in self.lost_since(before):
+            if part.born < since:
+                continue
+            at = id(part)
             del self.lost[at]
+            self.regained.pop(at, None)
             if isinstance(part, Instance) and part.cls is not None:
                 del self.lost_objects[part.cls][at]
             self.holders.pop(id(part.slots) if isinstance(part, Instance) else at, None)
@@ -134,7 +149,8 @@ class Store:
 
     def _share(self, place: Place, key: Any, value: Any) -> None:
         """Note what a place now holds with whoever can get hold of the place where that can't be seen."""
-        if id(place) in self.holders:
+        if (holder := self.holders.get(id(place))) is not None:
+            self.regained[id(holder)] = holder
             self.lose(value)
         if id(place) in self.reached or (id(place), key) in self.reached:
             self.touched[id(place), key] = (place, key, value)
@@ -240,15 +256,9 @@ class Store:
             for at, entry in journal.items():
                 outer.setdefault(at, entry)
 
-    @contextlib.contextmanager
-    def path(self) -> Iterator[Writes]:
+    def path(self) -> _Path:
         """Walk a path by itself: what is written within is undone at its end, and then in what is given."""
-        written: Writes = {}
-        self.begin()
-        try:
-            yield written
-        finally:
-            written.update(self.undo())
+        return _Path(self)
 
     def since(self, journal: int) -> Writes:
         """Return what was written since the journal of a number was opened, and is there now."""
@@ -300,3 +310,20 @@ class Store:
                         self.lose(part)
             if merged is not old:
                 self.put(place, key, merged)
+
+
+class _Path:
+    """A `with` block whose writes are undone at its end, and then in what it gives."""
+
+    __slots__ = ("store", "written")
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self.written: Writes = {}
+
+    def __enter__(self) -> Writes:
+        self.store.begin()
+        return self.written
+
+    def __exit__(self, *_: object) -> None:
+        self.written.update(self.store.undo())

@@ -6,8 +6,8 @@ import ast
 from collections.abc import Collection, Iterator
 
 from mpslint.facts.values import Frame, Function
+from mpslint.program.any_round import SCOPES
 from mpslint.program.flow import asks_for_main
-from mpslint.program.loops import SCOPES
 from mpslint.program.walk import at_once, bound_by, children, walk
 from mpslint.settings.evidence import Evidence, once
 

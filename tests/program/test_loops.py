@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mpslint.facts.facts import Facts
-from mpslint.program import loops
+from mpslint.program import any_round
 from mpslint.program.evaluator import evaluate_program
 from mpslint.program.parse import parse_program
 from mpslint.source.reader import read
@@ -33,12 +33,12 @@ def nested(depth: int, *body: str) -> str:
 )
 def test_walks_of_loops_within_loops_do_not_multiply(body: tuple[str, ...]) -> None:
     """Three walks of each of 24 loops within one another would be 3**24."""
-    assert walked(nested(24, *body)).steps < 2 * loops.MOST_REPEATED_STEPS
+    assert walked(nested(24, *body)).steps < 2 * any_round.MOST_REPEATED_STEPS
 
 
 def test_a_loop_that_is_walked_once_forgets_what_it_may_write(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where no steps are left to walk loops anew, what is known is still what CPython gives."""
-    monkeypatch.setattr(loops, "MOST_REPEATED_STEPS", -1)
+    monkeypatch.setattr(any_round, "MOST_REPEATED_STEPS", -1)
     false = {number: found for number in range(5000, 5100) if (found := compare(program(number), number).false)}
 
     assert not false
@@ -50,3 +50,27 @@ def test_objects_of_a_walk_that_is_thrown_away_are_no_reason_for_another() -> No
     looped = walked(STATE + "def f(q):\n    y = [C(), {}]\n    q.append(y)\n    return q\nfor a in q:\n    f(q)\n").steps
 
     assert looped < 3 * once
+
+
+ADDING = ["xs.append({'n': len(xs)})", *["o.n = f(o.n, xs)"] * 20]
+"""What adds another dict in each round, and takes some steps."""
+
+
+def steps_of(depth: int) -> int:
+    """Return the steps of a walk of loops within one another around some statements."""
+    return walked(f"def f(a, b):\n    return [a, b, a + b]\n{nested(depth, *ADDING)}").steps
+
+
+@pytest.mark.parametrize("depth", [1, 6])
+def test_loops_within_loops_are_walked_twice(depth: int) -> None:
+    """The first walk shows what a round writes, for all of them at once; the second begins with that, and shows nothing more."""
+    assert steps_of(depth) < 2.5 * steps_of(0)
+
+
+def test_what_a_loop_came_to_in_another_walk_is_joined_with_what_is_known_there() -> None:
+    """In the first walk of the outer loop the inner one finds a text, in the second what the outer one left there."""
+    false = compare(
+        "o = {'n': 'a'}\nfor i in range(2):\n    for j in range(2):\n        o['n'] = o['n'] + 'b'\n    o['n'] = 1 if i else 'c'\n", 0
+    ).false
+
+    assert not false
