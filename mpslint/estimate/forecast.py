@@ -1,17 +1,19 @@
-"""How long a run takes on each Mac: does it fit, a step, samples and tokens a second, and what bounds it."""
+"""How long a run takes on each Mac: does it fit, a step, samples and tokens a second, what bounds it, and what to change
+(`rules/platform/levers.yaml`)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
-from mpslint.core.versions import Version
+from mpslint.core.knowledge import platform_data
+from mpslint.core.versions import Version, VersionRange
 from mpslint.estimate.chips import ChipAndMemory
-from mpslint.estimate.constants import Compiling, compiling
-from mpslint.estimate.levers import advice
-from mpslint.estimate.step import StepWork
-from mpslint.estimate.timing import StepTime, not_known, step_time
+from mpslint.estimate.constants import Compiling, compiling, constants
+from mpslint.estimate.step import Fallback, StepWork
+from mpslint.estimate.timing import LAUNCHES, StepTime, not_known, operator_seconds, step_time
 from mpslint.target.macs import limits
 
 Fits = Literal["yes", "tight", "no"]
@@ -65,3 +67,83 @@ def _row(work: StepWork, peak: int, mac: ChipAndMemory, versions: Mapping[str, V
         return MacTime(mac.title, mac.memory, fits)
     step = step_time(work, mac.chip, versions.get("torch"))
     return MacTime(mac.title, mac.memory, fits, step, work.samples / step.seconds, work.tokens / step.seconds)
+
+
+def advice(work: StepWork, macs: Sequence[ChipAndMemory], versions: Mapping[str, Version]) -> tuple[str, ...]:
+    """Return what to change, one line each; `macs` are those that the run fits. Nothing where no Mac takes it."""
+    return tuple(_advice(work, macs, versions, platform_data("levers"))) if macs else ()
+
+
+def _advice(work: StepWork, macs: Sequence[ChipAndMemory], versions: Mapping[str, Version], table: Mapping[str, Any]) -> Iterator[str]:
+    mac, torch = macs[0], versions.get("torch")
+    time = step_time(work, mac.chip, torch)
+    shares = {part: seconds / time.seconds for part, seconds in time.parts.items()}
+    if work.graphs_padded and work.graphs_planned >= table["padding"]["times"] * work.graphs_padded:
+        each = compiling(versions)
+        saved = (work.graphs_planned - work.graphs_padded) * each.seconds if each is not None else 0.0
+        yield table["padding"]["say"].format(
+            pad_to=work.padded_to, before=work.graphs_planned, after=work.graphs_padded, minutes=saved / 60
+        )
+    for one in work.fallbacks[: table["fallback"]["most"]]:
+        yield _fallback(one, mac, table["fallback"]["say"])
+    if shares[LAUNCHES] >= table["launches"]["share"]:
+        gain = 2 * time.seconds / step_time(doubled(work), mac.chip, torch).seconds
+        yield table["launches"]["say"].format(count=work.launches, share=shares[LAUNCHES], mac=mac.title, gain=gain)
+    if work.waits >= 0.5 and time.seconds < table["waits"]["seconds"]:
+        yield table["waits"]["say"].format(count=work.waits, milliseconds=1e3 * hidden(work, mac, time), mac=mac.title)
+    attention = shares.get("attention", 0.0)
+    if work.tokens and attention >= table["attention"]["share"]:
+        rest = 1 - attention - shares.get("optimizer", 0.0) - shares[LAUNCHES]
+        gain = 1 / (attention / 4 + rest / 2 + shares.get("optimizer", 0.0) + shares[LAUNCHES])
+        yield table["attention"]["say"].format(share=attention, mac=mac.title, gain=gain)
+    yield from _fused(work, mac, shares, table["optimizer"], versions)
+    yield from _half(work, macs, torch, table["half"])
+
+
+def _fused(
+    work: StepWork, mac: ChipAndMemory, shares: Mapping[str, float], entry: Mapping[str, Any], versions: Mapping[str, Version]
+) -> Iterator[str]:
+    """Yield the advice of a fused optimizer, where the update is written out as many operators."""
+    share = shares.get("optimizer", 0.0)
+    count = sum(one.count for one in work.operators if one.part == "optimizer")
+    is_adam = any(one.kind == "special" for one in work.operators if one.part == "optimizer")
+    if is_adam and share >= entry["share"] and count >= entry["operators"] and VersionRange.parse(entry["versions"]).matches(versions):
+        yield entry["say"].format(share=share, mac=mac.title, gain=1 / (1 - share * (1 - entry["fused"])))
+
+
+def _half(work: StepWork, macs: Sequence[ChipAndMemory], torch: Version | None, entry: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what half precision gains, where some Mac of the list gains from it."""
+    operators = tuple(
+        dataclasses.replace(one, dtype="float16", moved=one.moved / 2) if one.kind in entry["kinds"] and one.dtype == "float32" else one
+        for one in work.operators
+    )
+    if operators == work.operators:
+        return
+    changed = dataclasses.replace(work, operators=operators)
+    gains = {mac.chip.title: step_time(work, mac.chip, torch).seconds / step_time(changed, mac.chip, torch).seconds for mac in macs}
+    best, worst = max(gains, key=lambda name: gains[name]), min(gains, key=lambda name: gains[name])
+    if gains[best] >= entry["gain"] and gains[worst] < entry["gain"]:
+        yield entry["say"].format(most=gains[best], best=best, least=gains[worst], worst=worst)
+
+
+def _fallback(one: Fallback, mac: ChipAndMemory, say: str) -> str:
+    """Return the advice on an operator of the CPU: what is copied, and what that and the waits take at least."""
+    model = constants()
+    seconds = one.count * (2 * model.wait + one.moved / (mac.chip.bandwidth * model.share))
+    return say.format(name=one.name, count=one.count, megabytes=one.count * one.moved / 1e6, milliseconds=1e3 * seconds, mac=mac.title)
+
+
+def doubled(work: StepWork) -> StepWork:
+    """Return the step with a batch twice as large: its operators do twice as much, the optimizer's the same."""
+    operators = tuple(
+        one if one.part == "optimizer" else dataclasses.replace(one, flop=2 * one.flop, moved=2 * one.moved) for one in work.operators
+    )
+    return dataclasses.replace(work, operators=operators)
+
+
+def hidden(work: StepWork, mac: ChipAndMemory, time: StepTime) -> float:
+    """Return the seconds by which launches and the GPU's work overlap when nothing waits."""
+    model = constants()
+    launching = work.launches * mac.chip.launch * model.launch
+    busy = sum(one.count * operator_seconds(one, mac.chip, model) for one in work.operators)
+    return min((1 - model.overlap) * min(busy, launching), time.seconds)

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from mpslint.core.finding import ReadError
 from mpslint.core.knowledge import platform_data
+from mpslint.estimate.calibration import with_here
 from mpslint.estimate.chips import ChipAndMemory
 from mpslint.estimate.forecast import Forecast, forecast
-from mpslint.estimate.here import with_here
 from mpslint.estimate.step import StepWork
 from mpslint.facts.values import Context
 from mpslint.rewrite.apply import Fixed

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from mpslint.estimate.calibration import Calibration
+from mpslint.estimate.calibration import Calibration, calibrated, measured, with_here
 from mpslint.estimate.chips import ChipAndMemory, named_chips
 from mpslint.estimate.forecast import forecast
-from mpslint.estimate.here import calibrated, measured, with_here
 from mpslint.estimate.step import Operators, StepWork
 from mpslint.estimate.timing import step_time
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 from mpslint.estimate.chips import ChipAndMemory, named_chips
-from mpslint.estimate.levers import advice
+from mpslint.estimate.forecast import advice
 from mpslint.estimate.step import Fallback, Operators, StepWork
 
 MATMUL = Operators("matmul", "matmul", "float32", 1e12, 1e8, 3)
