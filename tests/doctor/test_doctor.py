@@ -18,9 +18,8 @@ from mpslint.core.system import printed_by
 from mpslint.core.versions import parse_version
 from mpslint.diagnose.catalogue import catalogue
 from mpslint.doctor import Examination, examine
-from mpslint.doctor.accelerate_config import find_accelerate_config
+from mpslint.doctor.environment import find_accelerate_config, installed_packages, known_packages, versions_of
 from mpslint.doctor.machine import Run, ThisMachine, examine_machine
-from mpslint.doctor.packages import installed_packages, known_packages, versions_of
 from mpslint.doctor.problems import (
     broken_combinations,
     config_problems,

@@ -1,15 +1,42 @@
-"""The configuration that `accelerate config` wrote, which later runs use without a word."""
+"""What decides in this environment what happens on MPS: the versions of packages, of which none is imported, and what `accelerate config`
+wrote, which later runs use without a word."""
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 from mpslint.core.finding import MpslintError
-from mpslint.core.knowledge import read_yaml
+from mpslint.core.knowledge import platform_data, read_yaml
 from mpslint.core.outside import is_file, parse_json, read_text
+from mpslint.core.versions import Version, parse_version
+
+
+def installed_packages() -> Mapping[str, str]:
+    """Return the version of each package that mpslint knows and this environment has, in the order of the knowledge."""
+    found = {}
+    for name in known_packages():
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+def known_packages() -> tuple[str, ...]:
+    """Return the packages that mpslint knows."""
+    return tuple(row["name"] for row in platform_data("packages")["packages"])
+
+
+def versions_of(packages: Mapping[str, str], macos: Version | None) -> Mapping[str, Version]:
+    """Return versions to compare: those of the packages, of Python and, on a Mac, of macOS."""
+    texts = {**packages, "python": platform.python_version()}
+    versions = {name: version for name, text in texts.items() if (version := parse_version(text)) is not None}
+    return {**versions, "macos": macos} if macos else versions
 
 
 @dataclass(frozen=True, slots=True)
