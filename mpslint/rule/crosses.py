@@ -8,19 +8,21 @@ from __future__ import annotations
 import ast
 import fnmatch
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from mpslint.core.finding import Related
 from mpslint.core.knowledge import platform_data
 from mpslint.core.record import record
 from mpslint.core.versions import VersionRange
-from mpslint.facts.values import Bound, Call, Class, Context, Function, Instance, Items, Value, alternatives_of, made_from, origin_of
+from mpslint.facts.values import Bound, Call, Class, Context, Frame, Function, Instance, Items, Value, alternatives_of, made_from, origin_of
 from mpslint.facts.values import Mapping as DictValue
+from mpslint.program.flow import asks_for_main
 from mpslint.program.hooks import loader_makers
+from mpslint.program.loops import SCOPES
 from mpslint.program.places import inside
 from mpslint.program.platform import load_platform
+from mpslint.program.walk import at_once, bound_by, children, walk
 from mpslint.rule.loaders import with_workers
-from mpslint.rule.main_block import only_in_main, read_of
 from mpslint.settings.evidence import Evidence, once
 from mpslint.settings.setting import Setting
 from mpslint.source.document import Kind
@@ -32,6 +34,8 @@ CELL = re.compile(r"^# ?%%", re.MULTILINE)
 
 Asked = tuple[Call, ast.AST, Instance]
 """A Trainer's call, the method that it calls for a loader, and the object whose method that is."""
+PERHAPS = (ast.If, ast.IfExp, ast.Try, ast.BoolOp, *SCOPES)
+"""What may leave the code in it out."""
 
 
 @record(frozen=True, slots=True, eq=False)
@@ -212,3 +216,46 @@ def _held_by(source: Instance, call: Call, evidence: Evidence) -> str:
     if not is_used or not all(word in table["accelerators"] for word in told.constants):
         return ""
     return next((held for base, held in table["carriers"].items() if base in bases), "")
+
+
+def read_of(function: Function, names: Collection[str]) -> ast.Name | None:
+    """Return where a function of the file that is started, which workers read anew under another name, reads one of some names."""
+    is_in_script = function.frame.outermost.home is None
+    return next((node for node in _read_in(function) if node.id in names), None) if is_in_script else None
+
+
+def _read_in(function: Function) -> Iterator[ast.Name]:
+    """Yield the names of others that a function reads whenever it runs."""
+    node = function.node
+    body = node.body if isinstance(node.body, list) else [node.body]
+    own = {name for one in (node.args, *body) for inner in walk(one) for name in bound_by(inner)}
+    outer = {name for frame in _above(function.frame) for name in frame.slots}
+    waiting: list[ast.AST] = [one for one in reversed(body) if not isinstance(one, PERHAPS)]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load) and one.id not in own | outer:
+            yield one
+        if isinstance(one, ast.Return) and one.value is None:
+            return
+        waiting += reversed([inner for inner in children(one) if not isinstance(inner, PERHAPS)])
+
+
+def _above(frame: Frame) -> Iterator[Frame]:
+    """Yield the frames of functions around one, without the module's."""
+    while frame.parent is not None:
+        yield frame
+        frame = frame.parent
+
+
+@once
+def only_in_main(evidence: Evidence) -> set[str]:
+    """Return the names of a module to which only its main block, or a function by `global`, gives a value; none where that is not known."""
+    statements = evidence.facts.body
+    if not any(asks_for_main(statement) for statement in statements):
+        return set()
+    inside = {name for statement in statements if asks_for_main(statement) for node in at_once(statement) for name in bound_by(node)}
+    others = [statement for statement in statements if not asks_for_main(statement)]
+    outside = {name for statement in others for node in at_once(statement) for name in bound_by(node)}
+    is_calling = any(isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call) for statement in others)
+    declared = {name for statement in others for node in walk(statement) if isinstance(node, ast.Global) for name in node.names}
+    return (inside - outside - declared) | (set() if is_calling else declared - outside) - {"*"} if "*" not in outside else set()

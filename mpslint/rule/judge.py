@@ -20,10 +20,9 @@ from mpslint.rule.check import check_module
 from mpslint.rule.comparisons import call_holds, combined, compare_all, setting_holds
 from mpslint.rule.crosses import crossings
 from mpslint.rule.events import call_of, events_for
-from mpslint.rule.guards import is_caught_beside, is_certain, is_guarded, on_every_way
+from mpslint.rule.guards import is_caught_beside, is_certain, is_guarded, is_reached, makes_another, on_every_way
 from mpslint.rule.rule import Condition, Rule
 from mpslint.rule.trained import is_trained_as
-from mpslint.rule.ways import is_reached, makes_another
 from mpslint.settings.arguments import exists
 from mpslint.settings.evidence import Evidence, once
 from mpslint.settings.plan import TrainingPlan
