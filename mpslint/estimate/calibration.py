@@ -9,11 +9,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from mpslint.core.versions import Version
-from mpslint.estimate.chips import Chip, variants_of
-from mpslint.estimate.constants import Spread, constants, spreads
 from mpslint.estimate.forecast import Forecast, MacTime
 from mpslint.estimate.step import StepWork
-from mpslint.estimate.timing import FIXED, LAUNCHES, StepTime, overlapped, step_time
+from mpslint.estimate.timing import FIXED, LAUNCHES, Chip, Spread, StepTime, constants, overlapped, spreads, step_time, variants_of
 
 Curve = tuple[tuple[float, float], ...]
 """Points (amount, seconds of one operator), the smallest first. The amount is FLOP where arithmetic bounds a kind, else bytes."""

@@ -10,9 +10,8 @@ import contextlib
 import re
 from collections.abc import Iterable, Iterator
 
-from mpslint.facts.facts import Preparation
+from mpslint.facts.facts import Preparation, Uses
 from mpslint.facts.joined import join_all
-from mpslint.facts.uses import Uses
 from mpslint.facts.values import (
     LENGTHS,
     UNKNOWN,

@@ -15,18 +15,17 @@ from mpslint.core.finding import Edit, Fix, Safety, Span
 from mpslint.core.knowledge import platform_data
 from mpslint.facts.values import Call, Known
 from mpslint.program.walk import walk
-from mpslint.rewrite.imports import with_bound_names
-from mpslint.rewrite.order import asked_too_early
-from mpslint.rule.check import check_module
+from mpslint.rewrite.imports import asked_too_early, with_bound_names
 from mpslint.rule.judge import Match, conditions_hold
+from mpslint.rule.loading import check_module
 from mpslint.rule.rule import FixRecipe, Rule
 from mpslint.settings.evidence import Evidence, once
+from mpslint.settings.setting import load_vocabulary
 from mpslint.settings.spell import add_argument, alternative, edits_of, remove_argument, write_setting
 from mpslint.settings.spell_config import remove_entry, write_entry
 from mpslint.settings.spell_shell import remove_flag
 from mpslint.settings.spelling import WrittenSetting, as_on
 from mpslint.settings.translate import bound_arguments
-from mpslint.settings.vocabulary import load_vocabulary
 from mpslint.source.document import Document, Kind
 
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")

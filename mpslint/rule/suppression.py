@@ -13,7 +13,7 @@ from mpslint.core.finding import Edit, Finding, Span
 from mpslint.core.grouped import grouped
 from mpslint.core.record import record
 from mpslint.program.walk import walk
-from mpslint.rule.renamed import current
+from mpslint.rule.selection import current
 from mpslint.source.document import Document, Kind
 
 CELL_TAG = "mpslint-ignore"

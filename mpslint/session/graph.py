@@ -15,8 +15,7 @@ from mpslint.core.outside import read_file
 from mpslint.core.record import record
 from mpslint.facts.values import Known
 from mpslint.program.unreached import read
-from mpslint.project.importers import launchers_of, sources_around
-from mpslint.project.imports import has_main_guard
+from mpslint.project.imports import has_main_guard, launchers_of, sources_around
 from mpslint.project.launch import MORE_WORDS, Entry, command_line, is_launcher, launches_in, may_launch
 from mpslint.project.loaded import ENDINGS, named_by
 from mpslint.project.resolve import folders_above, is_out_of, project_folder

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from mpslint.core.checkpoints import configuration_of, parameters_of
+from mpslint.core.knowledge import configuration_of, parameters_of
 from mpslint.facts.values import (
     CHILD,
     RAISED,
