@@ -28,7 +28,7 @@ from mpslint.program.parse import parse_program
 from mpslint.program.platform import with_cuda
 from mpslint.rewrite.apply import FixError, fix
 from mpslint.settings.evidence import gather_evidence
-from mpslint.settings.vocabulary import load_vocabulary
+from mpslint.settings.setting import load_vocabulary
 from mpslint.source.document import Document
 from mpslint.source.reader import ReadError, read
 from mpslint.target.target import Target, default_target

@@ -30,7 +30,7 @@ from step_models import (
 )
 
 from mpslint.estimate.calibration import Calibration, calibrated_parts
-from mpslint.estimate.constants import constants
+from mpslint.estimate.timing import constants
 from mpslint.verify.child.calibrate import calibrate
 
 PAGE = Path(__file__).parents[1] / "docs" / "step-time-cpu.md"

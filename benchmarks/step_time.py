@@ -23,10 +23,8 @@ from step_models import workload
 
 from mpslint.core.knowledge import parse_yaml_file
 from mpslint.core.versions import Version, parse_version
-from mpslint.estimate.chips import Chip, named_chips
-from mpslint.estimate.constants import Constants, constants, spreads
 from mpslint.estimate.step import Operators, StepWork
-from mpslint.estimate.timing import seconds_by_part, step_time
+from mpslint.estimate.timing import Chip, Constants, constants, named_chips, seconds_by_part, spreads, step_time
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "step-time.md"

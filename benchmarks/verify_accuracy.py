@@ -24,7 +24,7 @@ import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.profiler import ProfilerActivity, profile
 
-from mpslint.core.checkpoints import configuration_of
+from mpslint.core.knowledge import configuration_of
 from mpslint.verify.emulator.keys import GraphCache
 from mpslint.verify.emulator.memory import LiveMemory
 from mpslint.verify.emulator.watch import Watch

@@ -10,7 +10,7 @@ from typing import Any
 from mpslint.core.knowledge import read_yaml, rules_folder
 from mpslint.settings.dialect import CallPattern, Default, Dialect, Spelling, Table
 from mpslint.settings.dialects import load_dialects
-from mpslint.settings.vocabulary import load_vocabulary
+from mpslint.settings.setting import load_vocabulary
 
 _SHOWN = 12
 """Names of a list that are shown before the rest is folded."""

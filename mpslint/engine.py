@@ -15,10 +15,9 @@ from mpslint.program.parse import parse_program
 from mpslint.program.unreached import read
 from mpslint.project.run import Run
 from mpslint.rewrite.places import CONFIG, at_decision, moved, placed, where_asked, with_caller
-from mpslint.rule.after_fixes import advised, held_back, is_fixed_too, may_fail, not_made
 from mpslint.rule.judge import Match, Peers, conditions_hold, judge, ruled_out
 from mpslint.rule.loading import is_shipped, load_rules
-from mpslint.rule.objections import objection_to
+from mpslint.rule.objections import advised, held_back, is_fixed_too, may_fail, not_made, objection_to
 from mpslint.rule.rule import Rule, matching_outcomes
 from mpslint.rule.selection import asked_by_default
 from mpslint.rule.suites import Suite, is_suite, suite_of

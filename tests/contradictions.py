@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from mpslint.checks.known_calls import KnownCall
-from mpslint.core.behaviours import behaviour_in, load_behaviours
+from mpslint.core.knowledge import behaviour_in, load_behaviours
 from mpslint.core.versions import VersionRange, corners, format_version
 
 

@@ -19,14 +19,13 @@ from mpslint.checks.known_calls import load_table
 from mpslint.core.knowledge import platform_data
 from mpslint.core.versions import VersionRange
 from mpslint.diagnose.catalogue import PLACEHOLDER, Message, catalogue
-from mpslint.diagnose.compact import squeeze
-from mpslint.diagnose.pattern import HOLE, HOLES
-from mpslint.estimate.chips import macs_of
+from mpslint.diagnose.compact import HOLE, HOLES, squeeze
+from mpslint.estimate.timing import macs_of
 from mpslint.program.platform import load_platform
 from mpslint.settings.dialect import Dialect, Spelling
 from mpslint.settings.dialects import load_dialects
 from mpslint.settings.roles import load_roles
-from mpslint.settings.vocabulary import load_vocabulary
+from mpslint.settings.setting import load_vocabulary
 from mpslint.target.packages import newest_versions, oldest_read
 from mpslint.tensors.kinds import load_kinds
 from mpslint.tensors.signatures import load_signatures

@@ -8,11 +8,10 @@ import pytest
 import torch
 
 from mpslint.checks.known_calls import load_table
-from mpslint.core.behaviours import behaviour_in, load_behaviours
 from mpslint.core.finding import Severity
-from mpslint.core.knowledge import platform_data
+from mpslint.core.knowledge import behaviour_in, load_behaviours, platform_data
 from mpslint.core.versions import corners, format_version
-from mpslint.diagnose.first_versions import first_version
+from mpslint.diagnose.named import first_version
 from mpslint.engine import check
 from mpslint.program.platform import load_platform
 from mpslint.rule.loading import load_rules

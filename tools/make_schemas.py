@@ -31,7 +31,7 @@ from mpslint.rule.reader import (
 )
 from mpslint.rule.rule import Condition, Example, FixRecipe, Outcome, Rule
 from mpslint.session.configuration import KEYS, TARGET_KEYS
-from mpslint.settings.vocabulary import load_vocabulary
+from mpslint.settings.setting import load_vocabulary
 from mpslint.target.packages import newest_versions
 
 Schema = dict[str, Any]

@@ -10,8 +10,7 @@ from mpslint.core.knowledge import platform_data
 from mpslint.program.walk import walk
 from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
-from mpslint.settings.short import as_on
-from mpslint.settings.spelling import WrittenSetting
+from mpslint.settings.spelling import WrittenSetting, as_on
 
 IS_OF_SEVERAL = re.compile(r"rank|world|dist|ddp|nccl|parallel")
 """A name that speaks of several processes, which a Mac's GPU does not serve."""

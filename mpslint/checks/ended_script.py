@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from mpslint.config.shell import SHELLS, STARTERS
+from mpslint.config.shell import SHELLS, may_train
 from mpslint.core.finding import Span
 from mpslint.facts.values import Known
 from mpslint.rule.judge import Match
@@ -31,6 +31,4 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
 def _starts(words: Sequence[str], scripts: str) -> bool:
     """Return whether a line starts Python, a launcher of it, or a shell script of such a name."""
     script = words[1] if words[0] in SHELLS and len(words) > 1 else words[0]
-    return STARTERS.fullmatch(words[0]) is not None or (
-        script.endswith(".sh") and re.search(scripts, script.rpartition("/")[2]) is not None
-    )
+    return may_train(words[0]) or (script.endswith(".sh") and re.search(scripts, script.rpartition("/")[2]) is not None)

@@ -34,12 +34,10 @@ from mpslint.facts.values import (
 )
 from mpslint.facts.values import Mapping as DictValue
 from mpslint.program.walk import walk
-from mpslint.rule.guards import is_caught, is_skipped, on_every_way
+from mpslint.rule.guards import is_caught, is_of_one_process, is_skipped, on_every_way
 from mpslint.rule.judge import Match
-from mpslint.rule.one_process import is_of_one_process
 from mpslint.settings.evidence import Evidence, once
-from mpslint.settings.short import as_on
-from mpslint.settings.spelling import WrittenSetting, quote_of
+from mpslint.settings.spelling import WrittenSetting, as_on, quote_of
 from mpslint.tensors.traits import is_module
 from mpslint.tensors.weights import has_weights
 

@@ -16,8 +16,7 @@ from mpslint.core.versions import Version, format_version
 from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
 from mpslint.source.document import Kind
-from mpslint.target.availability import unavailable_with
-from mpslint.target.packages import needs_of
+from mpslint.target.packages import needs_of, unavailable_with
 from mpslint.target.requirement import PYTHON
 from mpslint.target.resolve import NEWEST
 from mpslint.target.target import Target

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from mpslint.config.shell import STARTERS
+from mpslint.config.shell import may_train
 from mpslint.core.finding import Span
 from mpslint.core.knowledge import platform_data
 from mpslint.facts.values import Known
@@ -24,7 +24,7 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
         words = [str(one.value.value) if isinstance(one.value, Known) else "" for one in command.given]
         if not words or words[0] not in missing or _is_provided(words[0], command.given[-1].span.end, evidence.document.text):
             continue
-        first = next((index for index, word in enumerate(words) if STARTERS.fullmatch(word)), None)
+        first = next((index for index, word in enumerate(words) if may_train(word)), None)
         if first is not None and any(trains.search(word) for word in words[first:]):
             start = command.given[0].span.start
             started = " ".join(word for word in words[first : first + 2] if word)

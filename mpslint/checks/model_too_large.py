@@ -9,8 +9,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from mpslint.core.checkpoints import parameters_of
-from mpslint.core.knowledge import platform_data
+from mpslint.core.knowledge import parameters_of, platform_data
 from mpslint.core.versions import Version
 from mpslint.rule.judge import Match, match_of
 from mpslint.settings.evidence import Evidence

@@ -15,8 +15,8 @@ from mpslint.facts.facts import Preparation
 from mpslint.facts.values import Call, Context, Instance, Known, Value, made_from
 from mpslint.program.lengths import MEASURES, has_one_length, is_filled
 from mpslint.program.walk import called_name, walk
+from mpslint.rule.crosses import never_read
 from mpslint.rule.judge import Match
-from mpslint.rule.loaders import never_read
 from mpslint.settings.evidence import Evidence
 from mpslint.tensors.traits import elements_of, is_none
 

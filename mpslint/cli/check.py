@@ -178,7 +178,7 @@ def _check_once(asked: Asked, options: Options, paths: Sequence[str]) -> int:
     if not files:
         complain(f"mpslint: no file to check in {', '.join(paths)}")
     if asked.add_ignore is not None:
-        from mpslint.cli._add_ignore import add_ignores
+        from mpslint.cli._baseline import add_ignores
 
         return add_ignores(files, options, asked.add_ignore)
     rules = rules_of(files, options) if asked.output_format == SARIF else ()
@@ -252,8 +252,7 @@ def _views(files: list[FoundFile], options: Options, asked: Asked) -> list[FileV
 
 def _cache(files: list[FoundFile], options: Options, chosen: Path | None, is_full: bool) -> FindingsCache | None:
     """Return the cache of a project, read; None, saying why, where there is no place for one."""
-    from mpslint.session.cache import FindingsCache, cache_folder
-    from mpslint.session.cache_key import FileKeys
+    from mpslint.session.cache import FileKeys, FindingsCache, cache_folder
 
     try:
         folder = cache_folder(configuration_for(files[0].path, options).folder, chosen)

@@ -55,8 +55,7 @@ def command(file: Path | None, message: str | None, output_format: str, sources:
     Exit codes: 0 explained, 1 known but nothing certain (or not known), 2 usage, 3 unreadable.
     """
     from mpslint.diagnose import diagnose
-    from mpslint.diagnose.joining import observed_versions
-    from mpslint.diagnose.standing import pinned
+    from mpslint.diagnose.joining import observed_versions, pinned
     from mpslint.session.session import Options
     from mpslint.session.targeting import base_target
 
@@ -73,7 +72,7 @@ def command(file: Path | None, message: str | None, output_format: str, sources:
 
 def _files(diagnosis: Diagnosis, file: Path | None, sources: tuple[str, ...]) -> list[FoundFile]:
     """Return the sources that are named, a notebook that is its own source, or what the diagnosis stands in."""
-    from mpslint.diagnose.standing import files_here
+    from mpslint.diagnose.joining import files_here
     from mpslint.source.files import find_files
 
     own = [str(file)] if file is not None and file.suffix.lower() == ".ipynb" else files_here(diagnosis)
@@ -113,20 +112,17 @@ def _log(file: Path | None, message: str | None) -> Log:
 def _show(diagnosis: Diagnosis, sources: list[Source], form: str, checked: int) -> None:
     """Print a diagnosis with what explains it in the files that were `checked`."""
     if form == "json":
+        from mpslint.report.diagnosis import sources_json
         from mpslint.report.diagnosis_json import diagnosis_json
-        from mpslint.report.joined import sources_json
 
         click.echo(json_text({**diagnosis_json(diagnosis), "sources": sources_json(sources)}))
     elif form == "markdown":
-        from mpslint.report.diagnosis import markdown
-        from mpslint.report.joined import sources_markdown
+        from mpslint.report.diagnosis import markdown, sources_markdown
 
         click.echo(markdown(diagnosis) + sources_markdown(sources), nl=False)
     else:
         from mpslint.report.console import console
-        from mpslint.report.diagnosis import print_diagnosis
-        from mpslint.report.diagnosis_words import search
-        from mpslint.report.joined import print_sources
+        from mpslint.report.diagnosis import print_diagnosis, print_sources, search
         from mpslint.report.terminal import terminal
         from mpslint.report.text import counted
 

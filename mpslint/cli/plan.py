@@ -64,9 +64,9 @@ def command(output_format: str, estimate: bool, written: bool, **values: Any) ->
 def _estimate(values: dict[str, Any], output_format: str, words: tuple[str, ...]) -> int:
     """Print the memory and the time that each file's run is estimated to need; return the exit code."""
     from mpslint.core.data import to_data
-    from mpslint.estimate.chips import macs_of
+    from mpslint.estimate.timing import macs_of
     from mpslint.report.console import console
-    from mpslint.report.forecast import print_forecast
+    from mpslint.report.plan import print_forecast
     from mpslint.verify import work
     from mpslint.verify.files import estimate_file, told
     from mpslint.verify.start import AskedFiles, files

@@ -18,7 +18,7 @@ from mpslint.source.writer import write_whole
 if TYPE_CHECKING:
     from mpslint.diagnose import Diagnosis, Log
     from mpslint.diagnose.issue_report import PlacedFinding
-    from mpslint.estimate.chips import Chip
+    from mpslint.estimate.timing import Chip
     from mpslint.report.measurement import Predicted
     from mpslint.verify.last import MeasuredRun
 
@@ -95,7 +95,7 @@ def command(file: Path | None, output: Path | None, sources: tuple[str, ...], me
 def _measured() -> str:
     """Return what the last watched run measured on this Mac, as YAML, beside what is predicted of its script."""
     from mpslint.doctor.machine import examine_machine, gpu_cores
-    from mpslint.estimate.chips import chip_of
+    from mpslint.estimate.timing import chip_of
     from mpslint.report.measurement import measurement
     from mpslint.verify.last import last_run
 
@@ -110,8 +110,7 @@ def _measured() -> str:
 def _predicted(run: MeasuredRun, chip: Chip | None) -> Predicted:
     """Return what mpslint predicts of a script; what can't be worked out, such as the plan of a loop of its own, is left out."""
     from mpslint.core.versions import parse_version
-    from mpslint.estimate.chips import macs_of
-    from mpslint.estimate.timing import step_time
+    from mpslint.estimate.timing import macs_of, step_time
     from mpslint.report.measurement import Predicted
     from mpslint.source.files import FoundFile
     from mpslint.verify.files import estimate_file

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from mpslint.report.run_lines import Lines
+    from mpslint.report.console import Lines
     from mpslint.run.events import Observed
     from mpslint.run.launch import CommandEnd
     from mpslint.run.script import Script
@@ -51,10 +51,10 @@ def command(table: Path | None, page: Path | None, every: float, quiet: bool, st
     \b
     Exit codes: those of COMMAND; 2 when mpslint can't start it.
     """
-    from mpslint.report.run_lines import Lines
+    from mpslint.report.console import Lines
+    from mpslint.run.events import StepTable
     from mpslint.run.launch import run
     from mpslint.run.script import Script, script_of
-    from mpslint.run.table import StepTable
     from mpslint.run.watcher import Watcher
 
     lines = Lines(quiet)

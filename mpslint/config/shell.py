@@ -20,8 +20,6 @@ from mpslint.source.document import Snippet, SnippetKind
 
 _DOTENV = re.compile(r"[ \t]*(?:export[ \t]+)?([A-Za-z_]\w*)[ \t]*=[ \t]*(\"[^\"\r\n]*\"|'[^'\r\n]*'|[^#\r\n]*?)[ \t]*(?:#.*)?(?=\r?\n|$)")
 EXPORTERS = frozenset({"export", "declare", "typeset", "setenv", "local", "readonly"})
-RUNNERS = frozenset("uv poetry pipenv conda mamba micromamba pdm hatch rye pixi mpirun mpiexec mpiexec.hydra orterun horovodrun".split())
-"""`uv run --with x python train.py`: the command begins at the first word that can run a training."""
 SHELLS = frozenset({"bash", "sh", "zsh"})
 """`bash -c "python train.py"` runs a command that is a word."""
 ASSIGNED = re.compile(r"([a-z_]\w*)=")
@@ -32,17 +30,6 @@ QUOTED = re.compile(r"""(['"])((?:(?!\1)(?:[^\\]|\\\r?\n))+)\1""")
 """A word in quotes in which nothing is escaped but line ends."""
 MISSING = "???"
 """What stands for a value that is not known, as in OmegaConf."""
-STARTERS = re.compile(r"(?:.*/)?(?:python[\d.]*|accelerate(?:-launch)?|torchrun|deepspeed|trl|axolotl|llamafactory-cli|\S+\.py)")
-LAUNCHERS = re.compile(
-    r"(?:.*/)?(?:accelerate[ -]launch|torchrun|deepspeed|"
-    r"python[\d.]* -m (?:torch\.distributed\.\w+|accelerate\.commands\.launch|deepspeed\.launcher\.runner))"
-)
-SWITCHES = frozenset(
-    "cpu multi_gpu tpu use_deepspeed use_fsdp use_megatron_lm use_parallelism_config debug quiet no_python module standalone use_env "
-    "same_network dynamo_use_dynamic dynamo_use_fullgraph ipex use_xpu enable_cpu_affinity no_local_rank downcast_bf16 "
-    "no_ssh no_ssh_check force_multi save_pid bind_cores_to_rank".split()
-)
-"""Options of launchers that take no value: the word after them is the script."""
 
 
 @record(slots=True)
@@ -227,16 +214,21 @@ def _flag_of(write: EnvironmentWrite) -> Flag:
 
 def _unwrapped(words: list[Word]) -> list[Word]:
     """Return a command without what starts it in some environment (`uv run`, `poetry run`)."""
-    if words[0].raw not in RUNNERS:
+    if words[0].raw not in platform_data("launchers")["runners"]:
         return words
-    first = next((index for index, word in enumerate(words[1:], 1) if word.text and STARTERS.fullmatch(word.text)), None)
+    first = next((index for index, word in enumerate(words[1:], 1) if word.text and may_train(word.text)), None)
     return words[first:] if first is not None else words
+
+
+def may_train(program: str) -> bool:
+    """Return whether a program of a command may run a training."""
+    return re.fullmatch(platform_data("launchers")["starters"], program) is not None
 
 
 def _command(words: Sequence[Word], shell: Shell) -> Command:
     """Return a command with its flags; what a launcher starts is a command of its own."""
     head = " ".join(word.text or word.raw for word in words[:3])
-    if not LAUNCHERS.match(head):
+    if not re.match(platform_data("launchers")["launchers"], head):
         return _plain_command(words, shell)
     split = _script_at(words)
     if split is None:
@@ -257,7 +249,7 @@ def _script_at(words: Sequence[Word]) -> int | None:
             name = word.raw.lstrip("-").replace("-", "_")
             if name in ("m", "module") and index + 1 < len(words):
                 return index + 1
-            is_value = "=" not in word.raw and name not in SWITCHES
+            is_value = "=" not in word.raw and name not in platform_data("launchers")["switches"]
         elif not is_value:
             return index
         else:
@@ -294,7 +286,11 @@ def _plain_command(words: Sequence[Word], shell: Shell, is_launcher: bool = Fals
         if equals:
             text = word.text.partition("=")[2] if word.text is not None else None
             flags[key] = _flag(word.after(len(name) + 3, text), word.span, shell, before)
-        elif index < len(words) and not words[index].raw.startswith("--") and not (is_launcher and key in SWITCHES):
+        elif (
+            index < len(words)
+            and not words[index].raw.startswith("--")
+            and not (is_launcher and key in platform_data("launchers")["switches"])
+        ):
             value = words[index]
             index += 1
             span = Span(word.start, value.span.end) if value.start > word.start else word.span

@@ -1,4 +1,5 @@
-"""Where the knowledge lies (`rules/`), and how one file of it is read.
+"""Where the knowledge lies (`rules/`), and how one file of it is read: among others what a setting does on a Mac, by version
+(`rules/platform/behaviours/`), and the configurations of published checkpoints (`rules/platform/models/`).
 
 A checkout reads the YAML files. A wheel holds them compiled instead (`_catalogue.py`, written when it was built), which starts faster.
 """
@@ -7,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
@@ -14,10 +16,15 @@ from typing import Any
 
 from mpslint.core.finding import ReadError, RuleError
 from mpslint.core.outside import read_text
+from mpslint.core.record import record
+from mpslint.core.versions import Version, VersionRange
 
 DEEPEST = 100
 """Levels of a YAML file."""
 _PACKAGE = Path(__file__).parents[1]
+DOES = ("works", "raises", "ignored", "wrong")
+_KEYS = {"versions", "does", "text"}
+TASKS = "tasks"
 
 
 @functools.lru_cache(maxsize=1)
@@ -214,3 +221,65 @@ def given_fields(cls: type, data: Mapping[str, Any]) -> dict[str, Any]:
         is_word = isinstance(value, str) and cls.__annotations__[name] == "tuple[str, ...]"
         given[name] = (value,) if is_word else tuple(value) if isinstance(value, list) else value
     return given
+
+
+@record(frozen=True, slots=True, eq=False)
+class Behaviour:
+    """What happens in some versions: it works, raises, is ignored, or computes something wrong; `text` names versions as `{package}`."""
+
+    versions: VersionRange
+    does: str
+    text: str
+
+
+@functools.lru_cache(maxsize=64)
+def load_behaviours(name: str) -> tuple[Behaviour, ...]:
+    """Return the list that `FILE.way.what` names (`precision.trainer.fp16`). Raises RuleError for an unknown name or a bad entry."""
+    file, *keys = name.split(".")
+    path = rules_folder() / "platform" / "behaviours" / f"{file}.yaml"
+    found = read_yaml(path)
+    for key in keys:
+        if not isinstance(found, Mapping) or key not in found:
+            raise RuleError(f"{path}: there is no {name!r}")
+        found = found[key]
+    rows = []
+    for row in found:
+        if set(row) - {"source"} != _KEYS or row["does"] not in DOES:
+            raise RuleError(f"{path}: {name}: each entry has `versions`, `does` (one of {', '.join(DOES)}) and `text`: {row}")
+        rows.append(Behaviour(VersionRange.parse(row["versions"]), row["does"], row["text"]))
+    if not rows or rows[-1].does != "works" or any(row.does == "works" for row in rows[:-1]):
+        raise RuleError(f"{path}: {name}: the last entry, and no other, says what works")
+    return tuple(rows)
+
+
+def behaviour_in(name: str, versions: Mapping[str, Version]) -> Behaviour:
+    """Return what holds in these versions; a range about a package without a version doesn't match. Raises as `load_behaviours` does."""
+    rows = load_behaviours(name)
+    return next((row for row in rows if row.versions.matches(versions)), rows[-1])
+
+
+@functools.cache
+def _families() -> tuple[Mapping[str, Any], ...]:
+    files = [path for path in knowledge_files("platform/models") if path.stem != TASKS]
+    return tuple(family for path in files for family in read_yaml(path).values())
+
+
+@functools.lru_cache(maxsize=64)
+def configuration_of(name: str) -> Mapping[str, Any] | None:
+    """Return the configuration of a checkpoint in the table, None when it is not there; its organisation does not matter."""
+    wanted = name.rsplit("/", 1)[-1].lower()
+    for family in _families():
+        for checkpoint, values in family["checkpoints"].items():
+            if checkpoint.lower() == wanted:
+                return {**family["defaults"], **values}
+    return None
+
+
+def parameters_of(checkpoint: str) -> float | None:
+    """Return how many million parameters a checkpoint has, from the table or from its own name; None where neither says."""
+    known = platform_data("model_sizes")
+    name = checkpoint.rstrip("/").rsplit("/", 1)[-1]
+    if name in known["parameters"]:
+        return float(known["parameters"][name])
+    found = re.search(known["named"], name)
+    return float(found.group(1)) * (1000 if found.group(2) in "bB" else 1) if found is not None else None

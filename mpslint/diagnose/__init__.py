@@ -9,20 +9,16 @@ from types import MappingProxyType
 
 from mpslint.core.grouped import grouped
 from mpslint.core.versions import Version
-from mpslint.diagnose.cases import case_of
 from mpslint.diagnose.catalogue import MEMORY, NAME, OPERATOR, Catalogue, Change, Explanation, catalogue
 from mpslint.diagnose.compact import strip_escapes, unwrap
 from mpslint.diagnose.diagnosis import Diagnosis, Explained, Symptom, UnknownError
-from mpslint.diagnose.fill import filled
-from mpslint.diagnose.first_versions import explanation_of
 from mpslint.diagnose.frames import UserLine, is_code, last_traceback, library_frame, own_frame
+from mpslint.diagnose.joining import RankedFinding, SourceLine, rank_findings, reading_order
 from mpslint.diagnose.log import Log, LogPlace, log_of_bytes, read_log
-from mpslint.diagnose.matching import MOST_TIMES, Index, TextMatch, build_index, find_matches
+from mpslint.diagnose.matching import MOST_TIMES, Index, TextMatch, build_index, case_of, filled, find_matches
 from mpslint.diagnose.memory_log import MemoryLog, read_memory_log
-from mpslint.diagnose.named import unknown_errors, versions_named
+from mpslint.diagnose.named import explanation_of, unknown_errors, versions_named, versions_traced
 from mpslint.diagnose.out_of_memory import OutOfMemory, read_out_of_memory
-from mpslint.diagnose.ranking import RankedFinding, SourceLine, rank_findings, reading_order
-from mpslint.diagnose.traced import versions_traced
 
 __all__ = [
     "Change", "Diagnosis", "Explained", "Explanation", "Log", "LogPlace", "MemoryLog", "OutOfMemory", "RankedFinding",

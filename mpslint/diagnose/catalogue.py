@@ -16,8 +16,7 @@ from typing import Any
 from mpslint.core.finding import Severity
 from mpslint.core.knowledge import knowledge_files, read_yaml
 from mpslint.core.versions import VersionRange
-from mpslint.diagnose.compact import squeeze
-from mpslint.diagnose.pattern import Pattern, compile_pattern
+from mpslint.diagnose.compact import Pattern, compile_pattern, squeeze
 
 Value = str | int | float | bool | None
 

@@ -1,7 +1,14 @@
-"""Text squeezed to what survives pasting: lower case, no spaces, no line ends, no quotes, colours or box lines.
+"""Text squeezed to what survives pasting: lower case, no spaces, no line ends, no quotes, colours or box lines; and patterns of it.
 
 A message is recognised in this form, so that a line wrap, a rich panel, a `[rank0]:` prefix or a lost underscore
-cannot hide it. Every kept character remembers where it stood.
+cannot hide it. Every kept character remembers where it stood. A pattern is a message's own words, with holes for what differs from one
+run to the next:
+
+    Tried to allocate {size:request} on {name:pool} pool.
+
+A hole is `{kind}` or, to keep what it matched, `{kind:capture}`. The kinds are a number, a size with its unit, a name
+without spaces, the word that ends the pattern, and any text. All are bounded, so matching takes linear time whatever is
+pasted.
 """
 
 from __future__ import annotations
@@ -35,6 +42,18 @@ _PREFIX = re.compile(
     r"|[IWEF]\d{4}|E(?=\s{2,8})|>{1,3}(?=\s)|#(?=\s)|//(?=\s)|[│|┃](?=\s)"
     r")){1,6}"
 )
+HOLES = {
+    "number": r"-?\d[\d.,]{0,24}",
+    "size": r"\d[\d.,]{0,24}(?:bytes?|[kmgtc]i?b|b)",
+    "name": r"[\w.:,<>=/+\[\]()-]{1,80}?",
+    "text": r".{0,300}?",
+    "word": r"\w",  # squeezed text shows no end of a word, so the rest of it is read in the log itself
+}
+HOLE = re.compile(r"\{(\w+)(?::(\w+))?\}")
+
+ANCHOR_LENGTH = 16
+# An anchor that starts with a rare character is looked for at few places of an ordinary log.
+_RARITY = "qzxjkvwbyphgf[]():;,.=<>/+-mucdlrsnoiate0123456789"
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,3 +106,55 @@ def unwrap(text: str) -> str:
         prefix = _PREFIX.match(line) if lines else None
         lines.append(line[prefix.end() if prefix else 0 :].strip(" \t\r│|┃╭╮╰╯─❱"))
     return " ".join(" ".join(lines).split())
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """A compiled pattern on squeezed text; `anchors` are pieces of its longest literal that are searched for first."""
+
+    source: str
+    regex: re.Pattern[str]
+    literal: str
+    literal_length: int
+    anchors: tuple[str, ...]
+    open_captures: frozenset[str]
+    """The captures of kind `word`, which go on in the log."""
+
+    @property
+    def captures(self) -> frozenset[str]:
+        """Return the names of the holes that keep what they matched."""
+        return frozenset(self.regex.groupindex)
+
+
+def compile_pattern(source: str) -> Pattern:
+    """Return the compiled pattern."""
+    literals: list[str] = []
+    expression = ""
+    position = 0
+    holes = list(HOLE.finditer(source))
+    for hole in holes:
+        kind, capture = hole.groups()
+        literals.append(squeeze(source[position : hole.start()]))
+        expression += re.escape(literals[-1]) + (f"(?P<{capture}>{HOLES[kind]})" if capture else f"(?:{HOLES[kind]})")
+        position = hole.end()
+    literals.append(squeeze(source[position:]))
+    expression += re.escape(literals[-1])
+    longest = max(literals, key=len)
+    regex = re.compile(expression)
+    words = frozenset(capture for kind, capture in (hole.groups() for hole in holes) if kind == "word" and capture)
+    return Pattern(source, regex, longest, sum(map(len, literals)), _anchors(longest), words)
+
+
+def _anchors(literal: str) -> tuple[str, ...]:
+    """Return a piece of each half of a literal, so that a line prefix inside the message hides at most one of them."""
+    if len(literal) < 2 * ANCHOR_LENGTH:
+        return (_rarest(literal),)
+    middle = len(literal) // 2
+    return _rarest(literal[:middle]), _rarest(literal[middle:])
+
+
+def _rarest(text: str) -> str:
+    """Return the piece of anchor length that starts with the rarest character."""
+    starts = range(max(1, len(text) - ANCHOR_LENGTH + 1))
+    start = min(starts, key=lambda index: (_RARITY.find(text[index]) % 100, index))
+    return text[start : start + ANCHOR_LENGTH]

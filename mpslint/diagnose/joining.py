@@ -1,23 +1,35 @@
-"""Join a diagnosis with what `check` says of the source: which findings explain this error, and how to mend them."""
+"""Join a diagnosis with what `check` says of the source that it stands in: which findings explain this error, in which order to read
+them, and how to mend them."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+import itertools
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
 from types import MappingProxyType
 
-from mpslint.core.finding import Finding, Safety
+from mpslint.core.finding import Finding, ReadError, Safety
+from mpslint.core.outside import read_text
 from mpslint.core.versions import Version, VersionRange, format_version, in_words, parse_version
-from mpslint.diagnose.diagnosis import Diagnosis
-from mpslint.diagnose.ranking import SourceLine, rank_findings
+from mpslint.diagnose.catalogue import Explanation, TextRole
+from mpslint.diagnose.diagnosis import Diagnosis, Symptom
+from mpslint.diagnose.frames import UserLine
 from mpslint.rule.loading import load_rules
 from mpslint.session.session import FileResult
 from mpslint.session.view import FileView, ShownFinding, view
+from mpslint.source.files import find_files
 from mpslint.target.packages import newest_versions, releases_of
+from mpslint.target.target import Target
 
 _COMPUTED = {"split_batch": frozenset({"batch.train", "batch.accumulation"})}
 """The settings that a computed fix writes."""
+MOST_FILES = 60
+"""Files of the current folder that are checked where no traceback names one; in a folder of more, none is."""
+MARKS = ".git pyproject.toml setup.py requirements.txt environment.yml environment.yaml uv.lock poetry.lock Pipfile".split()
+"""One of these says that a folder is a project."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,3 +126,124 @@ def _settings_by_rule() -> dict[str, frozenset[str]]:
             names |= set(recipe.set) | _COMPUTED.get(recipe.rewrite, frozenset())
         found[rule.id] = frozenset(names)
     return found
+
+
+def files_here(diagnosis: Diagnosis) -> list[str]:
+    """Return the files of the current folder that the user's own frames name, else all of a small project with something to explain."""
+    named = [path for frame in diagnosis.frames if (path := _here(frame))]
+    if named:
+        return list(dict.fromkeys(named))
+    is_explicable = any(symptom.explanation.rules or symptom.explanation.changes for symptom in diagnosis.causes)
+    if diagnosis.frames or not is_explicable or not any(Path(mark).exists() for mark in MARKS):
+        return []
+    found = list(itertools.islice(find_files(["."]), MOST_FILES + 1))
+    return [one.path for one in found] if len(found) <= MOST_FILES else []
+
+
+def _here(frame: UserLine) -> str:
+    """Return the path below the current folder of the file that a frame names, '' where it isn't that one.
+
+    The log may come from another machine: the longest end of the path that is a file here, if the line of the traceback is in it.
+    """
+    parts = PurePosixPath(frame.file.replace("\\", "/")).parts
+    for start in range(len(parts)):
+        path = Path(*parts[start:])
+        if not path.is_absolute() and ".." not in parts[start:] and path.suffix in (".py", ".pyw") and path.is_file():
+            return str(path) if _reads(path, frame) else ""
+    return ""
+
+
+def _reads(path: Path, frame: UserLine) -> bool:
+    """Return whether the line of a frame is in a file; it may have moved since."""
+    try:
+        return bool(frame.text) and frame.text in map(str.strip, read_text(path).splitlines())
+    except ReadError:
+        return False
+
+
+def pinned(target: Target) -> dict[str, Version]:
+    """Return the versions that the project or a person asks for, not those that are only the newest."""
+    return {name: choice.version for name, choice in target.choices.items() if choice.is_asked}
+
+
+@dataclass(frozen=True, slots=True)
+class SourceLine:
+    """A line of the source that was checked: in a notebook, `cell` counts from 1 and `line` within the cell."""
+
+    line: int
+    cell: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RankedFinding:
+    """A finding, the id of the message that it explains (or nothing), and whether the traceback ends on its line."""
+
+    finding: Finding
+    explains: str
+    in_traceback: bool
+
+
+def reading_order(symptoms: Sequence[tuple[int, int, Symptom]], last: int) -> tuple[Symptom, ...]:
+    """Return symptoms, given with the offsets of their first and last places, in the order to read: causes by severity, those first that
+    ended the run (behind `last`, where its traceback begins), then by place; echoes; noise."""
+
+    def rank(item: tuple[int, int, Symptom]) -> tuple[int, int, bool, int]:
+        offset, end, symptom = item
+        group = 2 if symptom.message.role is TextRole.NOISE else 1 if symptom.follows else 0
+        return group, symptom.message.severity.rank, end < last, offset
+
+    return tuple(symptom for *_, symptom in sorted(symptoms, key=rank))
+
+
+def rank_findings(
+    diagnosis: Diagnosis,
+    findings: Sequence[Finding],
+    line_of: Callable[[Finding], SourceLine | None],
+    settings_of: Callable[[Finding], frozenset[str]] = lambda finding: frozenset(),
+    file: str = "",
+) -> tuple[RankedFinding, ...]:
+    """Return the findings, those that explain the diagnosis first.
+
+    A finding explains a symptom when it quotes its text, when the message names its rule, or when it is about a setting that the message
+    says to change (`settings_of`). Of two that do, the one on the line where the traceback leaves the user's code comes first, then the
+    worse one.
+    `line_of` tells where a finding stands, `file` in which file: frames of other files do not count.
+    """
+    order = [symptom.message.id for symptom in diagnosis.causes] + [MEMORY_LOG]
+    frames = {(frame.cell, frame.line) for frame in diagnosis.frames if not frame.file or not file or _same_file(frame.file, file)}
+
+    def ranked(finding: Finding) -> RankedFinding:
+        line = line_of(finding)
+        in_traceback = line is not None and (line.cell, line.line) in frames
+        return RankedFinding(finding, _explained(diagnosis, finding, settings_of(finding)), in_traceback)
+
+    def rank(item: RankedFinding) -> tuple[int, bool, int, int]:
+        place = order.index(item.explains) if item.explains else len(order)
+        return place, not item.in_traceback, item.finding.severity.rank, item.finding.span.start
+
+    return tuple(sorted(map(ranked, findings), key=rank))
+
+
+_QUOTED = re.compile(r'"([^"]{20,})"')
+"""What a finding quotes of an error: enough of it to be no other."""
+MEMORY_LOG = "memory-log"
+"""What a finding explains that a step-by-step memory log speaks of."""
+
+
+def _same_file(frame: str, file: str) -> bool:
+    return frame.replace("\\", "/").rsplit("/", 1)[-1] == file.replace("\\", "/").rsplit("/", 1)[-1] or frame.startswith(("<", "Cell"))
+
+
+def _explained(diagnosis: Diagnosis, finding: Finding, settings: frozenset[str]) -> str:
+    """Return the id of the message that a finding explains, or ''."""
+
+    def sets(told: Explanation) -> bool:
+        return any(settings & set(change.settings) for change in told.changes)
+
+    told = diagnosis.memory_explanation
+    quoted = _QUOTED.findall(finding.message)
+    named = [one.message.id for one in diagnosis.causes if any(text in one.quote for text in quoted)]
+    named += [symptom.message.id for symptom in diagnosis.causes if finding.rule in symptom.explanation.rules]
+    named += [symptom.message.id for symptom in diagnosis.causes if sets(symptom.explanation)]
+    named += [MEMORY_LOG] if told is not None and (finding.rule in told.rules or sets(told)) else []
+    return next(iter(named), "")

@@ -1,18 +1,22 @@
-"""What a log says beside its known messages: exceptions that nobody catalogued, and the versions that it names."""
+"""What a log says beside its known messages: exceptions that nobody catalogued, the versions that it names or gives away, and those in
+which torch has what a message says is missing."""
 
 from __future__ import annotations
 
 import bisect
+import dataclasses
 import functools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from mpslint.core.grouped import grouped
 from mpslint.core.knowledge import platform_data
-from mpslint.core.versions import Version, parse_version
+from mpslint.core.record import record
+from mpslint.core.versions import Version, VersionRange, parse_version
+from mpslint.diagnose.catalogue import OPERATOR, Explanation, Message
 from mpslint.diagnose.compact import blank_escapes, unwrap
 from mpslint.diagnose.diagnosis import UnknownError
-from mpslint.diagnose.frames import is_handling, last_traceback, library_frame, own_frame
+from mpslint.diagnose.frames import frames_above, is_handling, last_traceback, library_frame, own_frame
 from mpslint.diagnose.log import Log
 
 _RAISED = re.compile(r"(?:Error|Exception|Interrupt|Exit)\b(?=:|\s*$)", re.MULTILINE)
@@ -30,6 +34,9 @@ _MOST_LOOKED_AT, _MOST_SHOWN, _LONGEST, _ANNOUNCED = 2_000, 5, 300, 120
 _EDGE = 200_000
 _FAR = 40_000
 """How far below its head a traceback may end."""
+SINCE, NEVER = "since", "never"
+"""The ends of the verdicts of a message (`operator-falls-back-since`): a release has it, or none has."""
+_NAMED = re.compile(r"(?:aten::)?(\w+)(?:\.(\w+))?")
 
 
 def unknown_errors(log: Log, known: Sequence[tuple[int, int]]) -> tuple[UnknownError, ...]:
@@ -87,3 +94,86 @@ def _named() -> tuple[re.Pattern[str], Mapping[str, str]]:
         r"(?:==|\s?[:=]\s?|[ -])v?(\d{1,3}\.\d{1,3}(?:\.\d{1,4})*)"
     )
     return re.compile(expression, re.IGNORECASE), names
+
+
+@record(frozen=True, slots=True)
+class TracedLine:
+    """A line at which tracebacks stand: the end of its file's path, its function, and its number by release."""
+
+    path: str
+    function: str
+    numbers: Mapping[Version, int]
+
+    @property
+    def package(self) -> str:
+        """The package that it lies in."""
+        return self.path.partition("/")[0]
+
+
+def versions_traced(log: Log, offset: int) -> dict[str, Version]:
+    """Return the minor version of each package of which all known lines in the traceback that ends at `offset` are those of one."""
+    fitting: dict[str, set[Version]] = {}
+    for frame in frames_above(log, offset):
+        for line in _lines():
+            if frame.function == line.function and frame.path.endswith(f"/{line.path}"):
+                found = {version[:2] for version, number in line.numbers.items() if number == frame.line}
+                fitting[line.package] = fitting.get(line.package, found) & found
+    return {package: next(iter(found)) for package, found in fitting.items() if len(found) == 1}
+
+
+@functools.lru_cache(maxsize=1)
+def _lines() -> tuple[TracedLine, ...]:
+    found = []
+    for place, row in platform_data("traced_lines").items():
+        path, _, function = place.partition(":")
+        numbers = ((parse_version(str(release)), number) for release, number in row["lines"].items())
+        found.append(TracedLine(path, function, {version: number for version, number in numbers if version is not None}))
+    return tuple(found)
+
+
+def first_version(operator: str) -> str | None:
+    """Return the first torch with an MPS kernel of an operator as PyTorch names it, '' where none has one, None where it is not known."""
+    named = _NAMED.fullmatch(operator)
+    if named is None:
+        return None
+    base, overload = named.groups()
+    own = (overload or "").removesuffix("_out").removesuffix("out")
+    names = {operator.removeprefix("aten::"), f"{base}.{own}" if own else base}
+    known = platform_data("operators")
+    if not names.isdisjoint(known["never"]):
+        return ""
+    spelled = (names, {f"{name}_" for name in names})  # of some operators the table has the form alone that writes in place
+    found = (first for forms in spelled for first, group in known["first"].items() if not forms.isdisjoint(group))
+    return next(found, None)
+
+
+def first_with_name(module: str, attribute: str) -> str | None:
+    """Return the first torch in which a name of a module works for MPS, '' where none has it, None where that is not known."""
+    known = platform_data("names")
+    entry = known.get(module, {}).get(attribute)
+    return str(entry.get("ready", entry["since"])) if entry is not None else "" if module in known["complete"] else None
+
+
+def explanation_of(
+    message: Message, text: str, captures: Mapping[str, str], verdicts: Mapping[str, Explanation]
+) -> tuple[Explanation, dict[str, str]]:
+    """Return what is said of what a message says is missing, and what to fill in: its general words where no version is known.
+
+    `text` is the message, squeezed.
+    """
+    found: dict[str, str] = {}
+    if message.reader == OPERATOR:
+        first = first_version(captures["operator"])
+    else:
+        module = next((one for one in platform_data("names") if "." in one and one in text), "")
+        first = first_with_name(module, captures["attribute"])
+        instead = platform_data("names")["instead"].get(captures["attribute"], "")
+        found["instead"] = f"Write {instead}." if instead else "Remove the call."
+    chosen = verdicts.get(f"{message.id}-{SINCE if first else NEVER}") if first is not None else None
+    if chosen is None:
+        return message.explanation, {}
+    if not first:
+        return chosen, found
+    newer = VersionRange.parse(f"torch >= {first}")
+    changes = tuple(dataclasses.replace(one, upgrade=newer) if "{first}" in one.say else one for one in chosen.changes)
+    return dataclasses.replace(chosen, changes=changes), {**found, "first": first}

@@ -8,9 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from mpslint.doctor.accelerate_config import AccelerateConfig, find_accelerate_config
+from mpslint.doctor.environment import AccelerateConfig, TorchProbe, find_accelerate_config, installed_packages, probe_torch, versions_of
 from mpslint.doctor.machine import Run, ThisMachine, examine_machine
-from mpslint.doctor.packages import installed_packages, versions_of
 from mpslint.doctor.problems import (
     Problem,
     broken_combinations,
@@ -20,7 +19,6 @@ from mpslint.doctor.problems import (
     variable_problems,
     variables_in_force,
 )
-from mpslint.doctor.torch_probe import TorchProbe, probe_torch
 
 __all__ = ["Examination", "Problem", "Run", "ThisMachine", "TorchProbe", "examine"]
 

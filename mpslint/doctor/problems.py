@@ -9,9 +9,9 @@ from typing import Any
 from mpslint.core.finding import Severity
 from mpslint.core.knowledge import platform_data
 from mpslint.core.versions import Version
+from mpslint.doctor.environment import TorchProbe
 from mpslint.doctor.machine import ThisMachine
-from mpslint.doctor.torch_probe import TorchProbe
-from mpslint.target.availability import combinations
+from mpslint.target.packages import combinations
 
 
 @dataclass(frozen=True, slots=True)

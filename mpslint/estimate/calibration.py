@@ -1,4 +1,4 @@
-"""Rates measured on one machine: seconds of an operator by its kind and size, and the step that they add up to."""
+"""What was measured on one machine, and what that says there: rates (seconds of an operator by its kind and size), and real runs."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ import bisect
 import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from mpslint.core.versions import Version
+from mpslint.estimate.forecast import Forecast, MacTime
 from mpslint.estimate.step import StepWork
-from mpslint.estimate.timing import FIXED, LAUNCHES, overlapped
+from mpslint.estimate.timing import FIXED, LAUNCHES, Chip, Spread, StepTime, constants, overlapped, spreads, step_time, variants_of
 
 Curve = tuple[tuple[float, float], ...]
 """Points (amount, seconds of one operator), the smallest first. The amount is FLOP where arithmetic bounds a kind, else bytes."""
@@ -70,3 +72,62 @@ def at(curve: Sequence[tuple[float, float]], amount: float) -> float:
     (low, start), (high, end) = curve[place - 1], curve[place]
     share = math.log(amount / low) / math.log(high / low)
     return math.exp(math.log(start) + share * math.log(end / start))
+
+
+@dataclass(frozen=True, slots=True)
+class Here:
+    """The time of a step on this machine, and what it rests on."""
+
+    machine: str
+    device: str
+    step: StepTime
+    basis: str
+    matmul: float = 0.0
+    """The best measured matmul, in FLOP/s, which tells variants of a chip apart; 0 where it is not known."""
+
+
+def calibrated(work: StepWork, rates: Calibration) -> Here:
+    """Return the time of a step at rates that were measured."""
+    parts = calibrated_parts(work, rates, constants().overlap)
+    seconds = sum(parts.values())
+    spread = spreads()[0]["calibrated"]
+    time = StepTime(seconds, seconds * spread.low, seconds * spread.high, parts)
+    threads = ", one thread" if rates.device == "cpu" else ""
+    basis = f"from operators measured on {rates.date} ({rates.device}, torch {rates.torch}{threads})"
+    return Here(rates.machine, rates.device, time, basis, rates.rate("matmul"))
+
+
+def measured(seconds: float, off: float, machine: str, device: str, said: str) -> Here:
+    """Return the time of a step that was run: `off` is half its own spread, `said` when and for how long."""
+    return Here(machine, device, StepTime(seconds, seconds * (1 - off), seconds * (1 + off), {}), f"measured {said}")
+
+
+def with_here(made: Forecast, work: StepWork, here: Here, versions: Mapping[str, Version]) -> Forecast:
+    """Return the forecast with a row for this machine first; the other Macs are scaled from it where it is a Mac."""
+    step = here.step
+    title = f"this Mac ({here.machine})" if here.device == "mps" else f"this machine ({here.device}, {here.machine})"
+    own = MacTime(title, 0, "yes", step, work.samples / step.seconds, work.tokens / step.seconds, here.basis)
+    chip = _chip(here) if here.device == "mps" else None
+    if chip is None:
+        return replace(made, rows=(own, *made.rows))
+    factor = step.seconds / step_time(work, chip, versions.get("torch")).seconds
+    spread = spreads()[0]["scaled"]
+    return replace(made, rows=(own, *(_scaled(row, work, factor, spread) for row in made.rows)))
+
+
+def _scaled(row: MacTime, work: StepWork, factor: float, spread: Spread) -> MacTime:
+    """Return a row whose time is the model's, corrected by what this machine showed."""
+    if row.step is None:
+        return row
+    time = row.step.scaled(factor)
+    time = replace(time, low=time.seconds * spread.low, high=time.seconds * spread.high, wide=())
+    rates = (work.samples / time.seconds, work.tokens / time.seconds)
+    return replace(row, step=time, samples_per_second=rates[0], tokens_per_second=rates[1], basis="scaled from this Mac")
+
+
+def _chip(here: Here) -> Chip | None:
+    """Return the chip of this Mac; of two variants the one whose rate is nearer, None where that is not known."""
+    variants = variants_of(here.machine)
+    if len(variants) > 1 and not here.matmul:
+        return None
+    return min(variants, key=lambda chip: abs(chip.rate("float32") - here.matmul), default=None)

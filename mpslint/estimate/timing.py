@@ -1,15 +1,19 @@
-"""From the work of a step to seconds on a chip: a roofline for each operator, launches, and the spread that was measured."""
+"""From the work of a step to seconds on a chip: a roofline for each operator, launches, and the spread that was measured
+(`rules/platform/step_time.yaml`); and the chips: cores, bandwidth, memory sizes, and the matmul rates measured on them
+(`rules/platform/chips.yaml`)."""
 
 from __future__ import annotations
 
 import fnmatch
+import functools
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
-from mpslint.core.versions import Version
-from mpslint.estimate.chips import Chip
-from mpslint.estimate.constants import Constants, Spread, Uncovered, constants, spreads
+from mpslint.core.finding import UsageError
+from mpslint.core.knowledge import platform_data
+from mpslint.core.versions import Version, VersionRange
 from mpslint.estimate.step import Operators, StepWork
 
 LAUNCHES, FIXED = "launches", "fixed"
@@ -101,3 +105,176 @@ def _weight(kind: str, work: StepWork, chip: Chip) -> float:
     model = constants()
     busy = {one: one.count * operator_seconds(one, chip, model) for one in work.operators}
     return sum(value for one, value in busy.items() if one.kind == kind) / (sum(busy.values()) or 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """Measured over estimated: the 10th and the 90th percentile."""
+
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class Constants:
+    """What turns a step's work into seconds. Efficiencies and `share` are parts of a chip's measured rates and bandwidth."""
+
+    efficiency: Mapping[str, float]
+    share: float
+    overlap: float
+    fixed: float
+    """Seconds that each step takes whatever it does."""
+    launch: float
+    wait: float
+    """Seconds of one wait for the GPU."""
+    older: VersionRange
+    older_generations: tuple[str, ...]
+    older_factor: float
+
+
+@dataclass(frozen=True, slots=True)
+class Compiling:
+    """Seconds that compiling one graph takes, about, and the range."""
+
+    seconds: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class Uncovered:
+    """Where the published points say little, so that the wide spread holds, and where they say nothing."""
+
+    seconds: float
+    share: float
+    kinds: tuple[str, ...]
+    chips: tuple[str, ...]
+    dtypes: tuple[str, ...]
+    unknown_share: float
+    unknown_kinds: tuple[str, ...]
+    unknown: str
+    """What is said where the time is not known."""
+
+
+@functools.lru_cache(maxsize=1)
+def constants() -> Constants:
+    """Return the constants that mpslint ships."""
+    return made_of(platform_data("step_time"))
+
+
+def made_of(table: Mapping[str, Any]) -> Constants:
+    """Return the constants of a table in the form of `step_time.yaml`."""
+    model, older = table["model"], table["older"]
+    return Constants(
+        efficiency={kind: float(value) for kind, value in model["efficiency"].items()},
+        **{name: float(model[name]) for name in ("share", "overlap", "fixed", "launch", "wait")},
+        older=VersionRange.parse(older["versions"]),
+        older_generations=tuple(older["generations"]),
+        older_factor=float(older["matmul"]),
+    )
+
+
+@functools.lru_cache(maxsize=1)
+def spreads() -> tuple[Mapping[str, Spread], Uncovered]:
+    """Return the spreads by name, and what the points do not cover."""
+    table = platform_data("step_time")
+    wide, unknown = table["wide"], table["unknown"]
+    found = {name: Spread(float(row["low"]), float(row["high"])) for name, row in table["spread"].items()}
+    return found, Uncovered(
+        seconds=float(wide["seconds"]),
+        share=float(wide["share"]),
+        **{name: tuple(wide[name]) for name in ("kinds", "chips", "dtypes")},
+        unknown_share=float(unknown["share"]),
+        unknown_kinds=tuple(unknown["kinds"]),
+        unknown=unknown["say"],
+    )
+
+
+def compiling(versions: Mapping[str, Version]) -> Compiling | None:
+    """Return what compiling a graph takes in a torch; None where the torch is not known."""
+    rows = (row for row in platform_data("step_time")["compile"] if VersionRange.parse(row["versions"]).matches(versions))
+    return next((Compiling(row["milliseconds"] / 1e3, row["low"] / 1e3, row["high"] / 1e3) for row in rows), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Chip:
+    """One GPU that is sold. Rates are FLOP/s of one core by dtype, bandwidth is bytes/s, launch is seconds."""
+
+    name: str
+    cores: int
+    bandwidth: float
+    memory: tuple[int, ...]
+    generation: str
+    rates: Mapping[str, float]
+    launch: float
+
+    @property
+    def title(self) -> str:
+        """The name with its cores, which tell variants apart: `M4 Pro (20 GPU cores)`."""
+        return f"{self.name} ({self.cores} GPU cores)"
+
+    def rate(self, dtype: str) -> float:
+        """Return the FLOP/s of the whole GPU; a dtype that nobody measured counts as float32."""
+        return self.cores * self.rates.get(dtype, self.rates["float32"])
+
+
+@dataclass(frozen=True, slots=True)
+class ChipAndMemory:
+    """A chip with one of its memory sizes, in GB."""
+
+    chip: Chip
+    memory: int
+
+    @property
+    def title(self) -> str:
+        """`M4 Pro 20 cores, 24 GB`."""
+        return f"{self.chip.name} {self.chip.cores} cores, {self.memory} GB"
+
+
+@functools.lru_cache(maxsize=1)
+def chips() -> tuple[Chip, ...]:
+    """Return all chips."""
+    table = platform_data("chips")
+    return tuple(_chip(row, table["generations"][row["name"].split()[0]]) for row in table["chips"])
+
+
+def variants_of(text: str) -> tuple[Chip, ...]:
+    """Return the variants that a name means, in any case; none for one that isn't known."""
+    wanted = " ".join(text.lower().removeprefix("apple ").split())
+    return tuple(chip for chip in chips() if chip.name.lower() == wanted)
+
+
+def named_chips(text: str) -> tuple[Chip, ...]:
+    """Return the variants that a name means: `M4 Pro`, in any case. Raises UsageError naming the known ones."""
+    found = variants_of(text)
+    if not found:
+        known = ", ".join(dict.fromkeys(chip.name for chip in chips()))
+        raise UsageError(f"there is no chip {text!r}; known chips are {known}")
+    return found
+
+
+def chip_of(machine: str, cores: int | None) -> Chip | None:
+    """Return the chip of a Mac by what macOS calls it and how many cores its GPU has; None where it's none that is known."""
+    variants = variants_of(machine)
+    return next((chip for chip in variants if chip.cores == cores), variants[0] if cores is None and len(variants) == 1 else None)
+
+
+def macs_of(names: tuple[str, ...]) -> tuple[ChipAndMemory, ...]:
+    """Return every Mac sold with the chips named, or those that reports list where none is named. Raises UsageError."""
+    if names:
+        return tuple(ChipAndMemory(chip, size) for name in names for chip in named_chips(name) for size in chip.memory)
+    known = {(chip.name, chip.cores): chip for chip in chips()}
+    return tuple(ChipAndMemory(known[row["name"], row["cores"]], row["memory"]) for row in platform_data("chips")["listed"])
+
+
+def _chip(row: Mapping[str, Any], generation: Mapping[str, Any]) -> Chip:
+    rates = {**generation["rates"], **row.get("rates", {})}
+    return Chip(
+        row["name"],
+        row["cores"],
+        row["bandwidth"] * 1e9,
+        tuple(row["memory"]),
+        row["name"].split()[0],
+        {dtype: rate["tflops"] * 1e12 for dtype, rate in rates.items()},
+        generation["launch"]["us"] * 1e-6,
+    )

@@ -14,14 +14,13 @@ from typing import Any
 
 from mpslint.core.scratch import scratch_folder
 from mpslint.jupyter.cells import NAME, Cells
+from mpslint.report.console import URGENT
 from mpslint.report.run_ending import ending_text
-from mpslint.report.run_lines import URGENT
-from mpslint.run.events import EventFolder
+from mpslint.run.events import EventFolder, StepTable
 from mpslint.run.page import write_page
 from mpslint.run.probe import Probe
 from mpslint.run.script import Script
 from mpslint.run.system import swap_bytes
-from mpslint.run.table import StepTable
 from mpslint.run.watcher import Watcher
 
 POLL_SECONDS = 0.5

@@ -29,8 +29,9 @@ from mpslint.facts.values import (
     settled,
     weakened,
 )
-from mpslint.program import dicts, effects, environment, executed, fields, implicit, lengths, lists
+from mpslint.program import dicts, effects, environment, fields, implicit, lengths, lists
 from mpslint.program.attributes import accessors_of_bases, descriptor_method, get_item, is_property, is_whole_class
+from mpslint.program.executed import NAMES, forget_names, write_name
 from mpslint.program.exits import Raised, is_certain, may_raise
 from mpslint.program.lists import iterated
 from mpslint.program.machine import COMMAND_WORDS, PATCHED, Walker
@@ -261,8 +262,8 @@ def _write_item(
         lists.set_items(m, receiver, index, target, value)
     elif isinstance(receiver, Symbol) and receiver.name == COMMAND_WORDS:
         lists.set_words(m, target, index, value)
-    elif isinstance(receiver, Instance) and receiver.name == executed.NAMES:
-        executed.write_name(m, receiver.slots, index, value)
+    elif isinstance(receiver, Instance) and receiver.name == NAMES:
+        write_name(m, receiver.slots, index, value)
     elif isinstance(receiver, Instance):
         may_raise(m)
         if (own := method_of(receiver, "__setitem__")) is not None:
@@ -411,8 +412,8 @@ def _delete_item(m: Walker, receiver: Value, index: Value, target: ast.expr) -> 
         m.store.delete(m.module.slots, ("environment", index.value))
     else:
         may_raise(m)
-        if isinstance(receiver, Instance) and receiver.name == executed.NAMES:
-            executed.forget_names(m, receiver.slots, may_go=True)
+        if isinstance(receiver, Instance) and receiver.name == NAMES:
+            forget_names(m, receiver.slots, may_go=True)
         implicit.called(m, [receiver], frozenset({"__delitem__"}))
         effects.change_given(m, receiver, "")
         if isinstance(receiver, Unknown):

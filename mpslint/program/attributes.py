@@ -28,7 +28,7 @@ from mpslint.facts.values import (
     settled,
     weakened,
 )
-from mpslint.program import bags
+from mpslint.program import fields
 from mpslint.program.effects import not_followed
 from mpslint.program.executed import NAMES
 from mpslint.program.exits import Raised, may_raise
@@ -194,7 +194,7 @@ def _attribute_of_instance(m: Walker, base: Instance, name: str, node: ast.expr 
             if m.exits and may_lack(m, base.cls, name):
                 may_raise(m)
             return _of_object(m, base, name, held, node)
-        if (given := bags.from_getter(m, base, "__getattr__", name)) is not None:
+        if (given := fields.from_getter(m, base, "__getattr__", name)) is not None:
             return given
     if base.call is not None and name in base.call.keywords:
         return base.call.keywords[name].value
@@ -296,7 +296,7 @@ def get_item(m: Walker, base: Value, index: Value) -> Value:
             return base.slots[text]
         if isinstance(index, Known) and (answer := _answer(m, base, index.value)) is not None:
             return Known(answer, source="torch.device")  # `platform.uname()[0]`
-        if text is not None and (given := bags.from_getter(m, base, "__getitem__", text)) is not None:
+        if text is not None and (given := fields.from_getter(m, base, "__getitem__", text)) is not None:
             return given
         if isinstance(index, Known) and isinstance(index.value, int) and (part := loaders.split(base, index.value)) is not None:
             return part

@@ -10,9 +10,9 @@ from functools import partial
 from mpslint.core.knowledge import platform_data
 from mpslint.core.versions import parse_version
 from mpslint.facts.copied import copied
+from mpslint.facts.facts import BY_NAME
 from mpslint.facts.joined import join_all, same, with_attribute
 from mpslint.facts.paths import PathText
-from mpslint.facts.uses import BY_NAME
 from mpslint.facts.values import (
     BASES,
     UNKNOWN,
@@ -32,7 +32,6 @@ from mpslint.facts.values import (
     origin_of,
 )
 from mpslint.program import (
-    bags,
     builtin,
     config_files,
     effects,
@@ -155,7 +154,7 @@ def evaluate_arguments(m: Walker, node: ast.Call) -> CallArguments:
             is_open = is_open or value.is_open
             unpacked += [value.each] if value.each is not None else []
         elif isinstance(value, Instance) and value.cls is None and stubs.holds_settings(m, value):
-            for name, one in bags.entries_of(value):
+            for name, one in fields.entries_of(value):
                 keywords[name] = Argument(one, one.origin if isinstance(one, Known) else None, None, unpacked=True)
             is_open = is_open or bool(value.fallback)
             unpacked += [value] if value.fallback else []

@@ -5,8 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator, Sequence
 
-from mpslint.facts.facts import Choice
-from mpslint.facts.uses import Uses
+from mpslint.facts.facts import Choice, Uses
 from mpslint.facts.values import UNKNOWN, Items, Known, Symbol, Unknown, Value, is_weak
 from mpslint.program.machine import Walker
 from mpslint.tensors.passed_over import moves_in

@@ -31,9 +31,9 @@ from mpslint.program.attributes import get_attribute, get_item
 from mpslint.program.calls import evaluate_call
 from mpslint.program.comprehensions import comprehension
 from mpslint.program.exits import Raised, may_raise
+from mpslint.program.flow import narrowing
 from mpslint.program.lists import bounds_of, iterated
 from mpslint.program.machine import Walker
-from mpslint.program.narrowing import narrowing
 from mpslint.program.operators import combine, compare, formatted, is_hashable, is_one_index, note_division, own_operator, united, with_more
 from mpslint.tensors import loaders, operations
 

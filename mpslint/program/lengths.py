@@ -11,9 +11,8 @@ import functools
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from mpslint.facts.facts import Preparation
+from mpslint.facts.facts import Preparation, Uses
 from mpslint.facts.joined import join_all
-from mpslint.facts.uses import Uses
 from mpslint.facts.values import (
     LENGTHS,
     UNKNOWN,

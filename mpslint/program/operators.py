@@ -40,7 +40,7 @@ LARGEST_RESULT = 1 << 16
 MOST_ITEMS = 4096
 DEEPEST_PLAIN = 8
 
-_BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
+BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
@@ -112,7 +112,7 @@ def combine(left: Value, op: ast.operator, right: Value, node: ast.AST) -> Value
     # A product is 0 because of the factor that is.
     zero = next((side for side in (left, right) if isinstance(op, ast.Mult) and side.source and side.value == 0), None)
     try:
-        return Known(_BINARY[type(op)](left.value, right.value), node, left.weak or right.weak, zero.source if zero is not None else "")
+        return Known(BINARY[type(op)](left.value, right.value), node, left.weak or right.weak, zero.source if zero is not None else "")
     except (ArithmeticError, TypeError, ValueError) as error:
         raise Raised(type(error).__name__) from None
     except KeyError:
@@ -232,7 +232,7 @@ def _is_small(op: ast.operator, left: Any, right: Any) -> bool:
     return not isinstance(left, int) or not isinstance(right, int) or left.bit_length() + right.bit_length() <= LARGEST_RESULT
 
 
-_COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
+COMPARE: dict[type[ast.AST], Callable[[Any, Any], Any]] = {
     ast.Eq: operator.eq,
     ast.NotEq: operator.ne,
     ast.Lt: operator.lt,
@@ -266,7 +266,7 @@ def compare(m: Walker, left: Value, op: ast.cmpop, right: Value, node: ast.expr)
     if isinstance(a, tuple) != isinstance(b, tuple):
         a, b = (parse_version(str(side)) if isinstance(side, str) else side for side in (a, b))
     try:
-        return Known(bool(_COMPARE[type(op)](a, b)), node, left.weak or right.weak, left.source or right.source)
+        return Known(bool(COMPARE[type(op)](a, b)), node, left.weak or right.weak, left.source or right.source)
     except TypeError as error:
         raise Raised(type(error).__name__) from None
     except KeyError:

@@ -20,7 +20,7 @@ from mpslint.facts.values import (
     alternatives_of,
     is_weak,
 )
-from mpslint.program import bags, config_files, effects, executed, implicit
+from mpslint.program import config_files, effects, executed, fields, implicit
 from mpslint.program.arguments import CallArguments
 from mpslint.program.called import record_call
 from mpslint.program.machine import Walker
@@ -64,7 +64,7 @@ def call_outside(m: Walker, callee: Value, receiver: Value | None, arguments: Ca
         record_call(m, names, method, receiver, arguments, node)
         return given
     if method in m.platform.parameter_keepers and isinstance(receiver, Instance) and receiver.cls is not None:
-        receiver.slots[m.platform.parameter_keepers[method]] = bags.kept_parameters(m, arguments)
+        receiver.slots[m.platform.parameter_keepers[method]] = fields.kept_parameters(m, arguments)
     is_settings = method and isinstance(receiver, Instance) and stubs.holds_settings(m, receiver)
     if is_settings and (found := stubs.call_method(m, receiver, method, arguments, node)) is not None:  # type: ignore[arg-type]
         return found

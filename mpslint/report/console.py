@@ -1,10 +1,11 @@
-"""The terminal that reports are printed to, and lines that fit it."""
+"""The terminal that reports are printed to, lines that fit it, and those that are printed while somebody else's program owns it."""
 
 from __future__ import annotations
 
 import sys
 import textwrap
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
@@ -14,6 +15,9 @@ from mpslint.core.inert import inert_lines
 
 _WIDTH = 110
 _PIPE_WIDTH = 160
+URGENT = ("warning", "stopping", "steps aren't")
+CLEAR_LINE = "\r\x1b[2K"
+"""A progress bar leaves the cursor on its line: the bar is wiped, our line is printed, and the bar draws itself again below."""
 
 
 class InertConsole(Console):
@@ -53,3 +57,24 @@ def print_rows(rows: Sequence[tuple[Text, str]], console: Console) -> None:
         console.print(Text.assemble(name, " " * (column - name.cell_len) if first else "", first), soft_wrap=True)
         for line in more:
             console.print(Text(" " * column + line), soft_wrap=True)
+
+
+@dataclass(slots=True)
+class Lines:
+    """Prints to standard error: with colours and beside progress bars on a terminal, as plain lines elsewhere. Keeps the warnings."""
+
+    is_quiet: bool = False
+    warnings: list[str] = field(default_factory=list)
+
+    def say(self, text: str) -> None:
+        """Print one line."""
+        is_urgent = text.startswith(URGENT)
+        if is_urgent:
+            self.warnings.append(text)
+        elif self.is_quiet:
+            return
+        console = Console(file=sys.stderr, highlight=False, markup=False, emoji=False, soft_wrap=True)
+        with console.capture() as line:
+            console.print(Text.assemble(("mpslint: ", "bold cyan"), (inert_lines(text), "yellow" if is_urgent else "dim")), soft_wrap=True)
+        sys.stderr.write((CLEAR_LINE if console.is_terminal else "") + line.get())  # in one piece: a bar may be drawn between two
+        sys.stderr.flush()

@@ -27,9 +27,8 @@ from mpslint.diagnose.diagnosis import Diagnosis, Symptom
 from mpslint.diagnose.frames import TracedFrame, UserLine
 from mpslint.diagnose.memory_log import MemoryLog
 from mpslint.diagnose.memory_points import Point
-from mpslint.diagnose.memory_words import evidence
-from mpslint.diagnose.out_of_memory import AMOUNTS, OutOfMemory
-from mpslint.report.diagnosis_words import summary
+from mpslint.diagnose.out_of_memory import AMOUNTS, OutOfMemory, evidence
+from mpslint.report.diagnosis import summary
 
 SCHEMA = 1
 

@@ -15,9 +15,8 @@ from mpslint.core.grouped import grouped
 from mpslint.core.knowledge import yaml_text
 from mpslint.core.versions import format_version
 from mpslint.doctor.machine import ThisMachine
-from mpslint.estimate.chips import Chip
 from mpslint.estimate.step import Operators, StepWork
-from mpslint.estimate.timing import StepTime
+from mpslint.estimate.timing import Chip, StepTime
 from mpslint.verify.last import MeasuredRun, MemoryAt
 
 MIB = 2**20

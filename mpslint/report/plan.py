@@ -1,4 +1,5 @@
-"""The training plan as a table: every setting, its value, where it was written, and for which versions a default holds."""
+"""The training plan as a table: every setting, its value, where it was written, and for which versions a default holds; and the time
+of a run on each Mac."""
 
 from __future__ import annotations
 
@@ -11,14 +12,14 @@ from rich.text import Text
 
 from mpslint.core.inert import inert
 from mpslint.engine import Checked
+from mpslint.estimate.forecast import Forecast, forecast_cells, forecast_notes, made_of
 from mpslint.facts.values import Known, OneOf, Unknown, Value
 from mpslint.program.machine import MOST_STEPS
 from mpslint.session.session import FileResult
 from mpslint.session.view import target_line
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.plan import TrainingPlan
-from mpslint.settings.setting import Setting
-from mpslint.settings.vocabulary import load_vocabulary
+from mpslint.settings.setting import Setting, load_vocabulary
 from mpslint.source.document import Document, Kind
 
 ALONE = "What is below comes from the file by itself."
@@ -130,3 +131,21 @@ def _place(document: Document, offset: int, with_path: bool = True) -> str:
     place = document.place(offset)
     cell = f"cell {place.cell}:" if place.cell is not None else "" if with_path else "line "
     return f"{inert(place.path or document.path) + ':' if with_path or place.path else ''}{cell}{place.line}"
+
+
+def print_forecast(forecast: Forecast, console: Console) -> None:
+    """Print what a step is made of, the table, why ranges are wide, and what to change."""
+    console.print(_line("a step", made_of(forecast)))
+    head, *rows = forecast_cells(forecast)
+    table = Table(*head, show_edge=False, pad_edge=False, header_style="bold")
+    for row in rows:
+        table.add_row(*row)
+    console.print(table)
+    for line in forecast_notes(forecast):
+        console.print(_line("note", line), style="dim")
+    for number, line in enumerate(forecast.advice):
+        console.print(_line("to change" if not number else "", line))
+
+
+def _line(name: str, text: str) -> Text:
+    return Text(f"  {name:13} ", style="dim").append(text)

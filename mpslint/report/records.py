@@ -66,7 +66,7 @@ class Notice:
 
 def records(report: CheckReport) -> Iterator[Record]:
     """Yield every finding, in the order of the files."""
-    from mpslint.session.fingerprint import fingerprints
+    from mpslint.session.baseline import fingerprints
 
     for file in report.files:
         path = path_from(report.root, file.path)

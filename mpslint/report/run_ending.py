@@ -17,14 +17,12 @@ from mpslint.diagnose import diagnose, log_of_bytes
 from mpslint.diagnose.diagnosis import Diagnosis
 from mpslint.diagnose.joining import Source, join
 from mpslint.report.console import InertConsole, console
-from mpslint.report.diagnosis import print_diagnosis
-from mpslint.report.joined import print_sources
+from mpslint.report.diagnosis import print_diagnosis, print_sources
 from mpslint.report.terminal import Terminal, terminal
-from mpslint.run.events import Observed
+from mpslint.run.events import Observed, memory_log
 from mpslint.run.script import Script
-from mpslint.run.table import memory_log
 from mpslint.run.watcher import gib, limit_of
-from mpslint.settings.vocabulary import load_vocabulary
+from mpslint.settings.setting import load_vocabulary
 
 IN_NOTEBOOK = "%mpslint fix"
 PLAIN_WIDTH = 110

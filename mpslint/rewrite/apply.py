@@ -11,8 +11,8 @@ from mpslint.core.finding import Edit, Finding, MpslintError, Safety, Span
 from mpslint.core.record import record
 from mpslint.engine import Checked, check
 from mpslint.rewrite.damage import damage, touches
-from mpslint.rule.after_fixes import advised, not_made
 from mpslint.rule.loading import load_rules
+from mpslint.rule.objections import advised, not_made
 from mpslint.rule.rule import Rule
 from mpslint.source.document import Document
 from mpslint.source.reader import read

@@ -13,7 +13,7 @@ from mpslint.core.finding import Edit, Finding, Fix, Safety, Span
 from mpslint.core.grouped import grouped
 from mpslint.program.names import unbound
 from mpslint.program.parse import PARSER_ERRORS, Parsed, parse_program
-from mpslint.rule.after_fixes import not_made
+from mpslint.rule.objections import not_made
 from mpslint.source.document import Document, Kind
 from mpslint.source.reader import read
 

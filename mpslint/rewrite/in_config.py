@@ -8,8 +8,8 @@ from mpslint.rewrite.recipes import FOR_ALL_REASON, UNKNOWN_VALUE, fill, wanted_
 from mpslint.rule.judge import Match, conditions_hold
 from mpslint.rule.rule import Rule
 from mpslint.settings.evidence import Evidence
+from mpslint.settings.setting import load_vocabulary
 from mpslint.settings.spelling import UNSPELLABLE, default_of, spelled
-from mpslint.settings.vocabulary import load_vocabulary
 from mpslint.source.document import Kind
 
 OTHERS_REASON = "other code may read this value"

@@ -4,36 +4,35 @@ from __future__ import annotations
 
 import ast
 import bisect
+import io
 import itertools
 import re
+import tokenize
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mpslint.core.finding import Edit, Fix, Safety, Span
 from mpslint.core.knowledge import platform_data
 from mpslint.facts.values import Call, Known
-from mpslint.program.comments import comments_in
 from mpslint.program.walk import walk
-from mpslint.rewrite.imports import with_bound_names
-from mpslint.rewrite.lines import line_removal
-from mpslint.rewrite.order import asked_too_early
-from mpslint.rule.check import check_module
+from mpslint.rewrite.imports import asked_too_early, with_bound_names
 from mpslint.rule.judge import Match, conditions_hold
+from mpslint.rule.loading import check_module
 from mpslint.rule.rule import FixRecipe, Rule
 from mpslint.settings.evidence import Evidence, once
-from mpslint.settings.short import as_on
+from mpslint.settings.setting import load_vocabulary
 from mpslint.settings.spell import add_argument, alternative, edits_of, remove_argument, write_setting
 from mpslint.settings.spell_config import remove_entry, write_entry
 from mpslint.settings.spell_shell import remove_flag
-from mpslint.settings.spelling import WrittenSetting
+from mpslint.settings.spelling import WrittenSetting, as_on
 from mpslint.settings.translate import bound_arguments
-from mpslint.settings.vocabulary import load_vocabulary
 from mpslint.source.document import Document, Kind
 
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 COMMENT_REASON = "it would delete a comment"
 UNKNOWN_VALUE = object()
 FOR_ALL_REASON = "it changes the run on other machines that use this file"
+_SETS_A_VARIABLE = re.compile(r"[ \t]*(?:export[ \t]+|ENV[ \t]+|-[ \t]+)?[\"']?(?P<written>)", re.IGNORECASE)
 
 
 def fix_of(rule: Rule, match: Match, evidence: Evidence) -> Fix | None:
@@ -313,3 +312,36 @@ def fill(template: str, match: Match, evidence: Evidence) -> str:
         return str(setting.constant) if setting is not None and setting.is_known else found.group()
 
     return _PLACEHOLDER.sub(of, template)
+
+
+def line_removal(document: Document, span: Span) -> Edit | None:
+    """Return the edit that removes the line on which a shell text, a Dockerfile or a YAML file sets a variable.
+
+    None where more stands on the line, where it goes on, and where it is the only entry of a YAML block.
+    """
+    line = document.line_at(span.start)
+    start = document.line_starts[line - 1]
+    text = document.line_text(line)
+    before = _SETS_A_VARIABLE.match(text)
+    after = text[span.end - start :].strip("\"' \t")
+    if before is None or start + before.end() != span.start or (after and not after.startswith("#")):
+        return None
+    neighbours = [document.line_text(other) for other in (line - 1, line + 1) if 1 <= other <= len(document.line_starts)]
+    if any(neighbour.endswith("\\") for neighbour in neighbours[:1]) and line > 1:
+        return None
+    indent = text[: len(text) - len(text.lstrip())]
+    if document.kind is Kind.YAML and not any(re.match(rf"{indent}[\w\"'-]", neighbour) for neighbour in neighbours):
+        return None
+    return Edit(document.lines_of(span), "")
+
+
+def comments_in(text: str) -> list[str]:
+    """Return the comments of a piece of Python, in order; of a piece that is no whole tokens, those that can be read."""
+    found = []
+    try:
+        for token in tokenize.generate_tokens(io.StringIO(f"({text}\n)").readline):
+            if token.type == tokenize.COMMENT:
+                found.append(token.string)
+    except (tokenize.TokenError, SyntaxError, IndentationError):
+        pass
+    return found

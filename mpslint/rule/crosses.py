@@ -1,4 +1,5 @@
-"""What reaches the workers of a loader (the event `crosses`): on macOS each is a new process, which imports the script anew.
+"""DataLoaders that start workers, and what reaches them (the event `crosses`): on macOS each is a new process, which imports the
+script anew.
 
 It gets the rest by pickle; `rules/platform/workers.yaml` knows what that takes along, and what it refuses.
 """
@@ -8,21 +9,38 @@ from __future__ import annotations
 import ast
 import fnmatch
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from mpslint.core.finding import Related
 from mpslint.core.knowledge import platform_data
 from mpslint.core.record import record
 from mpslint.core.versions import VersionRange
-from mpslint.facts.values import Bound, Call, Class, Context, Function, Instance, Items, Value, alternatives_of, made_from, origin_of
+from mpslint.facts.values import (
+    Argument,
+    Bound,
+    Call,
+    Class,
+    Context,
+    Frame,
+    Function,
+    Instance,
+    Items,
+    Known,
+    Value,
+    alternatives_of,
+    made_from,
+    origin_of,
+)
 from mpslint.facts.values import Mapping as DictValue
+from mpslint.program.any_round import SCOPES
+from mpslint.program.flow import asks_for_main
 from mpslint.program.hooks import loader_makers
 from mpslint.program.places import inside
 from mpslint.program.platform import load_platform
-from mpslint.rule.loaders import with_workers
-from mpslint.rule.main_block import only_in_main, read_of
+from mpslint.program.walk import at_once, bound_by, children, walk
 from mpslint.settings.evidence import Evidence, once
 from mpslint.settings.setting import Setting
+from mpslint.settings.translate import bound_arguments
 from mpslint.source.document import Kind
 from mpslint.tensors.kinds import load_kinds
 from mpslint.tensors.traits import PLACE, devices_of, joined_trait
@@ -32,6 +50,10 @@ CELL = re.compile(r"^# ?%%", re.MULTILINE)
 
 Asked = tuple[Call, ast.AST, Instance]
 """A Trainer's call, the method that it calls for a loader, and the object whose method that is."""
+PERHAPS = (ast.If, ast.IfExp, ast.Try, ast.BoolOp, *SCOPES)
+"""What may leave the code in it out."""
+ONLY_ASKED = frozenset(["dataset", "batch_size", "num_workers", "sampler", "batch_sampler", "collate_fn", "pin_memory", "drop_last"])
+"""Attributes of a loader that start nothing."""
 
 
 @record(frozen=True, slots=True, eq=False)
@@ -212,3 +234,95 @@ def _held_by(source: Instance, call: Call, evidence: Evidence) -> str:
     if not is_used or not all(word in table["accelerators"] for word in told.constants):
         return ""
     return next((held for base, held in table["carriers"].items() if base in bases), "")
+
+
+def read_of(function: Function, names: Collection[str]) -> ast.Name | None:
+    """Return where a function of the file that is started, which workers read anew under another name, reads one of some names."""
+    is_in_script = function.frame.outermost.home is None
+    return next((node for node in _read_in(function) if node.id in names), None) if is_in_script else None
+
+
+def _read_in(function: Function) -> Iterator[ast.Name]:
+    """Yield the names of others that a function reads whenever it runs."""
+    node = function.node
+    body = node.body if isinstance(node.body, list) else [node.body]
+    own = {name for one in (node.args, *body) for inner in walk(one) for name in bound_by(inner)}
+    outer = {name for frame in _above(function.frame) for name in frame.slots}
+    waiting: list[ast.AST] = [one for one in reversed(body) if not isinstance(one, PERHAPS)]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load) and one.id not in own | outer:
+            yield one
+        if isinstance(one, ast.Return) and one.value is None:
+            return
+        waiting += reversed([inner for inner in children(one) if not isinstance(inner, PERHAPS)])
+
+
+def _above(frame: Frame) -> Iterator[Frame]:
+    """Yield the frames of functions around one, without the module's."""
+    while frame.parent is not None:
+        yield frame
+        frame = frame.parent
+
+
+@once
+def only_in_main(evidence: Evidence) -> set[str]:
+    """Return the names of a module to which only its main block, or a function by `global`, gives a value; none where that is not known."""
+    statements = evidence.facts.body
+    if not any(asks_for_main(statement) for statement in statements):
+        return set()
+    inside = {name for statement in statements if asks_for_main(statement) for node in at_once(statement) for name in bound_by(node)}
+    others = [statement for statement in statements if not asks_for_main(statement)]
+    outside = {name for statement in others for node in at_once(statement) for name in bound_by(node)}
+    is_calling = any(isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call) for statement in others)
+    declared = {name for statement in others for node in walk(statement) if isinstance(node, ast.Global) for name in node.names}
+    return (inside - outside - declared) | (set() if is_calling else declared - outside) - {"*"} if "*" not in outside else set()
+
+
+def with_workers(evidence: Evidence) -> Iterator[tuple[Call, Setting, dict[str, Argument]]]:
+    """Yield the DataLoaders that certainly start workers, with the setting that says so, and their arguments."""
+    for matched in evidence.file_plans.matched:
+        if matched.pattern.role != "loader" or never_read(matched.call, evidence):
+            continue
+        arguments = bound_arguments(matched.call, matched.pattern)
+        workers = next((setting for setting in matched.settings if setting.name == "loader.workers"), None)
+        if workers is None or not workers.constants or not all(isinstance(n, int) and n > 0 for n in workers.constants):
+            continue
+        context = arguments.get("multiprocessing_context")
+        if _spawns(matched.call, evidence) if context is None else _is_spawn(context.value):
+            yield matched.call, workers, arguments
+
+
+def _spawns(loader: Call, evidence: Evidence) -> bool:
+    """Return whether workers are spawned, as on macOS where the program doesn't choose another way: one that a loader's run reaches."""
+    calls = (call for call in evidence.facts.calls if "set_start_method" in (call.method, call.name[-16:]))
+    ways = (call.context.called for call in calls if not _is_spawn(_first(call)))
+    return not any(was_called or not loader.context.called for was_called in ways)
+
+
+def _is_spawn(way: Value) -> bool:
+    """Return whether a way to start processes is the one of macOS: its name, none at all, or the context that has it."""
+    if isinstance(way, Instance) and way.call is not None and way.name.endswith("get_context"):
+        way = _first(way.call)
+    return isinstance(way, Known) and way.value in (None, "spawn")
+
+
+def _first(call: Call) -> Value:
+    """Return what a call is given for the way to start processes; None is the default of the system."""
+    given = call.keywords.get("method") or next(iter(call.arguments), None)
+    return given.value if given is not None else Known(None)
+
+
+def never_read(loader: Call, evidence: Evidence) -> bool:
+    """Return whether a program asks a loader for no batch: all that it does with it is `loader.dataset` or `len(loader)`.
+
+    What is read nowhere may be another file's to import.
+    """
+    reads = evidence.facts.uses.of_made(loader)
+    return bool(reads) and all(_only_asks(evidence.parents.get(node)) for node in reads)
+
+
+def _only_asks(node: ast.AST | None) -> bool:
+    if isinstance(node, ast.Attribute):
+        return node.attr in ONLY_ASKED
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "len"

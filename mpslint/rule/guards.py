@@ -1,20 +1,28 @@
-"""How surely a program reaches a place: the tests, loops and handlers around it."""
+"""How surely a program reaches a place: the tests, loops and handlers around it, and the other ways past it."""
 
 from __future__ import annotations
 
 import ast
 import builtins
 import dataclasses
-from collections.abc import Collection, Iterable, Iterator
-from typing import TypeAlias
+import operator
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from functools import cache
+from typing import Any, TypeAlias
 
 from mpslint.facts.values import Call, Context, Guard, any_guard
+from mpslint.program.operators import COMPARE
 from mpslint.program.platform import load_platform
 from mpslint.program.walk import at_once, bound_by, walk
-from mpslint.rule.one_process import is_of_one_process, of_one_process
-from mpslint.rule.rule import Rule
+from mpslint.rule.rule import CALLED, Rule
 from mpslint.settings.evidence import Evidence
+from mpslint.settings.setting import Setting
 from mpslint.tensors.kinds import load_kinds
+
+ORDERS: Mapping[type[ast.AST], Callable[[Any, Any], bool]] = {**COMPARE, ast.Is: operator.eq, ast.IsNot: operator.ne}
+NO_RANK = frozenset([(operator.ge, 0), (operator.gt, -1), (operator.lt, 0), (operator.le, -1), (operator.eq, -1), (operator.ne, -1)])
+"""Comparisons of a rank in programs where it is -1 unless there are several processes."""
 
 
 def is_guarded(context: Context | None, rule: Rule) -> bool:
@@ -171,3 +179,101 @@ def is_caught_beside(exceptions: Collection[str], handler: ast.ExceptHandler, ev
         tries |= {above} if isinstance(above, ast.Try) else set()
         above = evidence.parents.get(above)
     return any(not set(exceptions).isdisjoint(one.names) for one in evidence.facts.handlers if evidence.parents.get(one.node) in tries)
+
+
+def is_of_one_process(guard: Guard) -> bool:
+    """Return whether a test asks for several processes only, and the way taken is that of a run which has one, and of the defaults."""
+    return of_one_process(guard.test) is guard.taken and guard.default in (None, guard.taken)
+
+
+def of_one_process(test: ast.expr) -> bool | None:
+    """Return what a test is in a run of one process (`args.distributed` and `world_size > 1` are False); None where it asks for more."""
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        answer = of_one_process(test.operand)
+        return None if answer is None else not answer
+    if isinstance(test, ast.BoolOp):
+        answers = [of_one_process(part) for part in test.values]
+        return None if None in answers else all(answers) if isinstance(test.op, ast.And) else any(answers)
+    if isinstance(test, ast.Compare):
+        return _of_comparison(test)
+    return False if _speaks_of("switches", test) else None
+
+
+def _of_comparison(test: ast.Compare) -> bool | None:
+    compare = ORDERS.get(type(test.ops[0]))
+    try:
+        bound = ast.literal_eval(test.comparators[0])
+    except ValueError:
+        return None
+    if len(test.ops) != 1:
+        return None
+    if isinstance(test.ops[0], (ast.In, ast.NotIn)) and isinstance(bound, (list, tuple)) and _speaks_of("ranks", test.left):
+        return (-1 in bound or 0 in bound) is isinstance(test.ops[0], ast.In)
+    if compare is None:
+        return None
+    if _speaks_of("ranks", test.left) and bound is None:
+        return compare(None, bound)
+    if isinstance(bound, bool):
+        return compare(False, bound) if _speaks_of("switches", test.left) else None
+    if not isinstance(bound, int):
+        return None
+    if _speaks_of("ranks", test.left) and bound <= 1:
+        return compare(-1 if (compare, bound) in NO_RANK else 0, bound)
+    return compare(1, bound) if _speaks_of("counts", test.left) and bound >= 1 else None  # some programs call one process 0
+
+
+def _speaks_of(what: str, node: ast.expr) -> bool:
+    return _words()[what].search(ast.unparse(node).replace('"', "").replace("'", "").replace("[", ".").replace("]", "")) is not None
+
+
+@cache
+def _words() -> Mapping[str, re.Pattern[str]]:
+    return {what: re.compile(words, re.IGNORECASE) for what, words in load_platform().several_processes.items()}
+
+
+def is_reached(rule: Rule, context: Context | None) -> bool:
+    """Return whether a place is reached as surely as a rule asks: `certain: called` needs only a caller, and defaults that lead there."""
+    if context is None:
+        return True
+    if (rule.by_default or rule.certain == CALLED) and any_guard(context.guards, "is off", is_off):
+        return False
+    if rule.certain == CALLED:
+        return context.called and not context.in_handler and not is_caught(context)
+    return not rule.certain or is_certain(context, rule.raises)
+
+
+def makes_another(rule: Rule, setting: Setting | None, evidence: Evidence, holds: Callable[[Setting], bool]) -> bool:
+    """Return whether a program may take another way, on which it makes, for the same purpose, an object that a rule has nothing against.
+
+    `setting` is what the rule is about at the place; `holds` says whether another object's setting of that name is as bad.
+    """
+    if rule.certain != CALLED or setting is None or setting.call is None:
+        return False
+    open_tests = {(id(guard.test), guard.taken) for guard in setting.call.context.guards if _is_open(guard)}
+    if not open_tests:
+        return False
+    for call, own in _alike(setting, evidence):
+        answers = {(id(guard.test), not guard.taken) for guard in call.context.guards}
+        if not open_tests.isdisjoint(answers) and not any(map(holds, own)) and _serves_as(call, setting.call, evidence):
+            return True
+    return False
+
+
+def _is_open(guard: Guard) -> bool:
+    """Return whether nothing says which way a test goes."""
+    return guard.default is None and of_one_process(guard.test) is None and not guard.is_check
+
+
+def _alike(setting: Setting, evidence: Evidence) -> Iterator[tuple[Call, list[Setting]]]:
+    """Yield the other calls in the role of a setting's, each with its settings of the same name."""
+    for plan in evidence.plans:
+        for call in plan.calls.get(setting.role, ()):
+            if call is not setting.call:
+                yield call, [one for one in plan.settings.get(setting.name, ()) if one.call is call]
+
+
+def _serves_as(call: Call, other: Call, evidence: Evidence) -> bool:
+    """Return whether what two calls make is used alike: by a method that both have called; where none is seen, it may well be."""
+    called = evidence.facts.methods_called()
+    first, second = (called.get(id(one.result), set()) - {""} for one in (call, other))
+    return not first or not second or not first.isdisjoint(second)

@@ -16,14 +16,13 @@ from mpslint.core.grouped import grouped
 from mpslint.core.record import record
 from mpslint.core.versions import VersionRange
 from mpslint.facts.values import Call, Context, Instance, Known
-from mpslint.rule.check import check_module
 from mpslint.rule.comparisons import call_holds, combined, compare_all, setting_holds
 from mpslint.rule.crosses import crossings
 from mpslint.rule.events import call_of, events_for
-from mpslint.rule.guards import is_caught_beside, is_certain, is_guarded, on_every_way
+from mpslint.rule.guards import is_caught_beside, is_certain, is_guarded, is_reached, makes_another, on_every_way
+from mpslint.rule.loading import check_module
 from mpslint.rule.rule import Condition, Rule
 from mpslint.rule.trained import is_trained_as
-from mpslint.rule.ways import is_reached, makes_another
 from mpslint.settings.arguments import exists
 from mpslint.settings.evidence import Evidence, once
 from mpslint.settings.plan import TrainingPlan

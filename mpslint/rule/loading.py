@@ -1,8 +1,9 @@
-"""Rule files -> rules: one of them, and all together."""
+"""Rule files -> rules: one of them, and all together; and the Python checks that some of them name."""
 
 from __future__ import annotations
 
 import functools
+import importlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -102,3 +103,12 @@ def _is_rule(data: Any) -> bool:
     if isinstance(data, list):  # several rules in one file: an error to be told, not data to be skipped
         return any(isinstance(one, dict) and "when" in one for one in data)
     return isinstance(data, dict) and not _KEYS.isdisjoint(data)
+
+
+@functools.lru_cache(maxsize=256)
+def check_module(name: str) -> Any:
+    """Return `mpslint/checks/NAME.py`. Raises RuleError when there is none."""
+    try:
+        return importlib.import_module(f"mpslint.checks.{name}")
+    except ModuleNotFoundError:
+        raise RuleError(f"there is no check {name!r} in mpslint/checks/") from None

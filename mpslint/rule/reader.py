@@ -11,14 +11,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from mpslint.core.behaviours import load_behaviours
 from mpslint.core.finding import RuleError, Safety, Severity
-from mpslint.core.knowledge import given_fields, read_yaml, rules_folder
+from mpslint.core.knowledge import given_fields, load_behaviours, read_yaml, rules_folder
 from mpslint.core.record import record
 from mpslint.core.versions import VersionRange
 from mpslint.rule.rule import CALLED, Condition, Example, FixRecipe, Outcome, Rule
 from mpslint.settings.roles import check_role, closest
-from mpslint.settings.vocabulary import load_vocabulary
+from mpslint.settings.setting import load_vocabulary
 
 COMPARISONS = ("is", "not", "at_least", "at_most", "above", "below", "matches", "may_be", "is_a", "outside")
 OF_VALUES = ("made_by", "contains", "reads")

@@ -1,4 +1,4 @@
-"""Which rules the words of a configuration or a command line name."""
+"""Which rules the words of a configuration or a command line name, by former ids and names as well."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from mpslint.core.finding import UsageError
+from mpslint.core.knowledge import platform_data
 
 if TYPE_CHECKING:
     from mpslint.rule.rule import Rule
-
 
 LEAST_ALIKE = 0.5
 """How like a word a name is that is proposed in its place, from 0 to 1."""
@@ -55,6 +55,12 @@ def _nearest(word: str, known: Sequence[str]) -> str:
 
 
 def _names(word: str, rule: Rule) -> bool:
-    from mpslint.rule.renamed import current
 
     return word == "ALL" or (word != "" and rule.id.startswith(word)) or rule.name == word or rule.id == current(word)
+
+
+def current(word: str) -> str:
+    """Return the id of the rule that says today what `word` said, by `rules/platform/renamed_rules.yaml`; any other word as it is."""
+    renamed = platform_data("renamed_rules")
+    found = renamed.get(word) or renamed.get(word.upper()) or renamed.get(word.lower())
+    return word if found is None else str(found)

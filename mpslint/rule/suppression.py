@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import ast
+import io
 import re
+import tokenize
 from collections.abc import Iterator, Mapping, Sequence
 
+from mpslint.config.comments import comments_in
 from mpslint.core.finding import Edit, Finding, Span
 from mpslint.core.grouped import grouped
 from mpslint.core.record import record
 from mpslint.program.walk import walk
-from mpslint.rule.comments import comments_of
-from mpslint.rule.renamed import current
+from mpslint.rule.selection import current
 from mpslint.source.document import Document, Kind
 
 CELL_TAG = "mpslint-ignore"
@@ -20,6 +22,9 @@ _NOQA = re.compile(r"#[ \t]*noqa[ \t]*:[ \t]*([A-Z]+[0-9]+(?:[,\s]+[A-Z]+[0-9]+)
 CONTINUED_BY_BACKSLASH = frozenset([Kind.SHELL, Kind.DOCKERFILE, Kind.MAKEFILE])
 _CODE = re.compile(r"[A-Z]{3,8}\d{3}")
 _BEGINNING = re.compile(r"[A-Z]{3,8}\d{1,3}")
+_CELL = re.compile(r"# ?%%|# MAGIC %")
+_PROSE = re.compile(r"# ?%%.*\[(?:markdown|md|raw)\]|# MAGIC %(?:md|html)")
+"""How a cell begins in a script that is a notebook too, and one whose comments are the text that people read."""
 
 
 @record(frozen=True, slots=True)
@@ -298,3 +303,30 @@ def _string_ends_later(statement: ast.stmt, line: int) -> bool:
 def comment_for(rules: Sequence[str], reason: str) -> str:
     """Return the comment that silences some rules."""
     return f"# mpslint: ignore[{', '.join(sorted(set(rules)))}]{' ' + reason if reason else ''}"
+
+
+def comments_of(document: Document, python: str) -> Iterator[Span]:
+    """Yield the place of every comment; `python` is the text of one program of the Document, where it has any."""
+    if document.kind not in (Kind.PYTHON, Kind.NOTEBOOK):
+        yield from comments_in(document.text, document.kind)
+        return
+    for part in [cell.span for cell in document.cells] or [Span(0, len(document.text))]:
+        text = python[part.start : part.end]
+        if "#" in text:
+            yield from _python_comments(document, text, part.start)
+
+
+def _python_comments(document: Document, text: str, offset: int) -> Iterator[Span]:
+    first, is_prose = document.line_at(offset), False
+    try:
+        for token in tokenize.generate_tokens(io.StringIO(text).readline):
+            if token.type == tokenize.COMMENT:
+                if _CELL.match(token.string):
+                    is_prose = _PROSE.match(token.string) is not None
+                if is_prose and not token.line[: token.start[1]].strip():
+                    continue
+                start = document.line_starts[first + token.start[0] - 2] + token.start[1]
+                start = offset + token.start[1] if token.start[0] == 1 else start
+                yield Span(start, start + len(token.string))
+    except (tokenize.TokenError, SyntaxError, IndentationError):
+        return

@@ -1,11 +1,15 @@
-"""What is open, and what came of it: checks in one worker thread, after a pause in typing, and shows only what is still true."""
+"""What is open, and what came of it: checks in one worker thread, which ends with the process, after a pause in typing, and shows only
+what is still true."""
 
 from __future__ import annotations
 
 import asyncio
 import itertools
+import queue
+import threading
 from collections.abc import Callable
-from typing import TypeVar
+from concurrent.futures import Executor, Future
+from typing import ParamSpec, TypeVar
 
 from lsprotocol import types
 from pygls.lsp.server import LanguageServer
@@ -19,11 +23,11 @@ from mpslint.server.diagnostics import diagnostics_of
 from mpslint.server.judging import Judged, judge_snapshot
 from mpslint.server.open_texts import snapshot_of
 from mpslint.server.surroundings import Surroundings
-from mpslint.server.worker import Worker
 from mpslint.session.running import mistake_in
 from mpslint.session.session import Options
 
 Result = TypeVar("Result")
+Arguments = ParamSpec("Arguments")
 
 PAUSE = 0.1
 """Seconds without a change after which what was typed is checked."""
@@ -167,3 +171,29 @@ class Desk:
         """Write one line into the editor's log."""
         line = " ".join(text.split())
         self.server.window_log_message(types.LogMessageParams(types.MessageType.Error, f"mpslint: {line}"))
+
+
+class Worker(Executor):
+    """An executor of one thread that nobody waits for: Python waits at its end for those of ThreadPoolExecutor."""
+
+    def __init__(self) -> None:
+        self._waiting: queue.SimpleQueue[Callable[[], object]] = queue.SimpleQueue()
+        threading.Thread(target=self._work, name="mpslint", daemon=True).start()
+
+    def submit(self, function: Callable[Arguments, Result], /, *arguments: Arguments.args, **named: Arguments.kwargs) -> Future[Result]:
+        """Have a function called behind those before; return where its result or exception comes to be."""
+        future: Future[Result] = Future()
+
+        def call() -> None:
+            if future.set_running_or_notify_cancel():
+                try:
+                    future.set_result(function(*arguments, **named))
+                except BaseException as error:
+                    future.set_exception(error)
+
+        self._waiting.put(call)
+        return future
+
+    def _work(self) -> None:
+        while True:
+            self._waiting.get()()

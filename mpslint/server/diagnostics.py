@@ -1,4 +1,4 @@
-"""Findings as diagnostics of the protocol."""
+"""Findings as diagnostics of the protocol, and what an editor shows of one when somebody points at it."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ from pathlib import Path
 
 from lsprotocol import types
 
-from mpslint.core.finding import Finding, Related, Severity, Span
+from mpslint.core.finding import Finding, Related, Safety, Severity, Span
 from mpslint.core.grouped import grouped
 from mpslint.core.links import rule_url
-from mpslint.server.judging import Judged
+from mpslint.report.rule_page import rule_page
+from mpslint.server.judging import Judged, rule_of
 from mpslint.server.snapshot import Snapshot
+from mpslint.session.session import Options
 from mpslint.source.document import Document
 
 SOURCE = "mpslint"
@@ -71,3 +73,18 @@ def place_of(snapshot: Snapshot, document: Document, span: Span) -> tuple[str, t
 
 def _not_checked(range_: types.Range, reason: str) -> types.Diagnostic:
     return types.Diagnostic(range_, f"not checked: {reason}", types.DiagnosticSeverity.Information, source=SOURCE)
+
+
+def findings_at(judged: Judged, uri: str, position: types.Position) -> list[tuple[Finding, types.Range]]:
+    """Return the findings at a place, with their ranges."""
+    document = judged.document
+    places = [(one, *place_of(judged.snapshot, document, one.span)) for one in judged.findings] if document is not None else []
+    return [(finding, range_) for finding, text, range_ in places if text == uri and range_.start <= position <= range_.end]
+
+
+def page_of(judged: Judged, options: Options, finding: Finding) -> str:
+    """Return what there is to say of a finding, as Markdown. Raises MpslintError."""
+    fix = finding.fix
+    advice = f"\n\nFix (by hand): {fix.summary}" if fix is not None and fix.safety is Safety.MANUAL else ""
+    heading = f"**{finding.rule} {finding.name}** ({finding.severity.value})\n\n{finding.message}{advice}"
+    return f"{heading}\n\n---\n\n{rule_page(rule_of(judged.snapshot, options, finding))}"

@@ -15,8 +15,8 @@ from mpslint import __version__
 from mpslint.core.finding import MpslintError, ReadError
 from mpslint.server.actions import FIX_ALL, IGNORE, QUICK_FIX, actions_of, finding_for
 from mpslint.server.desk import Desk
+from mpslint.server.diagnostics import findings_at, page_of
 from mpslint.server.edits import workspace_edit
-from mpslint.server.hover import findings_at, page_of
 from mpslint.server.judging import Judged, fixed_data, ignoring_data
 from mpslint.server.open_texts import keep_lines
 from mpslint.server.wire import Input, Wire

@@ -55,7 +55,7 @@ USED_ELSEWHERE = ", where no other run of the script uses it"
 
 def left_to_reader(finding: Finding, condition: str = DONE_ELSEWHERE) -> Finding:
     """Return a finding with its fix as advice, under a condition that only a reader can see."""
-    from mpslint.rule.after_fixes import advised
+    from mpslint.rule.objections import advised
 
     return replace(finding, fix=advised(finding.fix, condition))
 

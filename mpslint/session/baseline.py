@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +17,6 @@ from pathlib import Path
 from mpslint.core.finding import ReadError, Severity, UsageError
 from mpslint.core.outside import LARGEST_FILE, parse_json, read_text
 from mpslint.core.record import record
-from mpslint.session.fingerprint import fingerprints
 from mpslint.session.session import Options, configuration_for, rules_for
 from mpslint.session.view import FileView, ShownFinding
 
@@ -104,3 +104,21 @@ def _is_gone(path: Path, entry: BaselineEntry, checked: dict[str, FileView], opt
     asked = {rule.id for rule in rules_for(file.path, configuration, options)}
     was_read = not (file.problem or file.unread)
     return was_read and entry.rule in asked and entry.severity in [s.value for s in Severity if s.rank <= threshold.rank]
+
+
+def fingerprints(path: str, findings: Sequence[ShownFinding]) -> list[str]:
+    """Return one fingerprint for each finding of a file, no two the same.
+
+    It is made of the path, the rule and the text of the lines without their spaces, and counts where these are the same: it survives
+    lines that move, cells that move and code that is indented, and changes with the lines themselves.
+    """
+    import hashlib
+
+    seen: Counter[tuple[str, str]] = Counter()
+    found = []
+    for finding in findings:
+        key = finding.rule, finding.anchor
+        parts = path, *key, str(seen[key])
+        seen[key] += 1
+        found.append(hashlib.blake2b("\0".join(parts).encode("utf-8", "surrogatepass"), digest_size=16).hexdigest())
+    return found

@@ -15,14 +15,12 @@ from mpslint.core.outside import read_file
 from mpslint.core.record import record
 from mpslint.facts.values import Known
 from mpslint.program.unreached import read
-from mpslint.project.documented import MOST_DOCUMENTED, commands_in
-from mpslint.project.importers import launchers_of, sources_around
-from mpslint.project.imports import has_main_guard
+from mpslint.project.imports import has_main_guard, launchers_of, sources_around
 from mpslint.project.launch import MORE_WORDS, Entry, command_line, is_launcher, launches_in, may_launch
 from mpslint.project.loaded import ENDINGS, named_by
 from mpslint.project.resolve import folders_above, is_out_of, project_folder
 from mpslint.project.run import Project, full_path, named_in
-from mpslint.project.supposed import MOST_CONFIGS, config_flag, configs_for, named_options
+from mpslint.project.supposed import MOST_CONFIGS, MOST_DOCUMENTED, commands_in, config_flag, configs_for, named_options
 from mpslint.session.session import Options, configuration_around, configuration_for, names_framework_in, read_bytes
 from mpslint.source.document import Kind
 from mpslint.source.files import STANDARD_INPUT, FoundFile

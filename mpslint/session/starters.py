@@ -15,7 +15,7 @@ from mpslint.core.folders import names_in, remembered
 from mpslint.core.grouped import grouped
 from mpslint.core.outside import read_file, repository_of, tree_around
 from mpslint.program.unreached import read
-from mpslint.project.importers import notebooks_in
+from mpslint.project.imports import notebooks_in
 from mpslint.project.launch import launches_in
 from mpslint.source.document import Document
 from mpslint.target.commands import commands

@@ -6,15 +6,14 @@ import dataclasses
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from mpslint.core.checkpoints import configuration_of, parameters_of
-from mpslint.core.knowledge import platform_data
+from mpslint.core.knowledge import configuration_of, parameters_of, platform_data
 from mpslint.facts.facts import Window
 from mpslint.facts.values import UNKNOWN, Call, Class, Instance, Known, Value, alternatives_of
+from mpslint.settings.batches import loads_itself, stacking_call
 from mpslint.settings.families import ModelFamily, load_families
 from mpslint.settings.plan import TrainingPlan
 from mpslint.settings.roles import roles_that
 from mpslint.settings.setting import Setting, inferred
-from mpslint.settings.stacked import loads_itself, stacking_call
 
 MOST_SHAPES = 64
 """Batches of no more different lengths than these count as bounded."""

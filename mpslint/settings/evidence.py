@@ -307,7 +307,7 @@ def _add_shell_facts(document: Document, facts: Facts) -> None:
     from mpslint.config.dockerfile import read_dockerfile
     from mpslint.config.makefile import read_makefile
     from mpslint.config.shell import ShellFacts, read_dotenv, read_shell, read_snippets
-    from mpslint.settings.interpolated import variables_at
+    from mpslint.settings.translate_shell import variables_at
 
     readers: dict[Kind, Callable[[str], ShellFacts]] = {Kind.SHELL: read_shell, Kind.MAKEFILE: read_makefile, Kind.ENV: read_dotenv}
     if document.kind in readers:

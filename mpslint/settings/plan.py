@@ -13,8 +13,7 @@ from mpslint.core.grouped import grouped
 from mpslint.core.record import record
 from mpslint.facts.values import Call, Known, alternatives_of
 from mpslint.settings.dialect import CallPattern
-from mpslint.settings.setting import Setting, inferred
-from mpslint.settings.vocabulary import load_vocabulary
+from mpslint.settings.setting import Setting, inferred, load_vocabulary
 
 if TYPE_CHECKING:
     from mpslint.settings.translate_config import ConfigPart

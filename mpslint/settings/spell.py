@@ -13,7 +13,7 @@ from mpslint.facts.values import Call, Known, is_weak
 from mpslint.program.call_text import with_argument, without_argument
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.plan import TrainingPlan
-from mpslint.settings.setting import Setting
+from mpslint.settings.setting import Setting, load_vocabulary
 from mpslint.settings.spelling import (
     UNSPELLABLE,
     Addition,
@@ -29,7 +29,6 @@ from mpslint.settings.spelling import (
     ways_to_say,
 )
 from mpslint.settings.translate import bound_arguments
-from mpslint.settings.vocabulary import load_vocabulary
 
 
 def write_setting(evidence: Evidence, plan: TrainingPlan, call: Call | None, name: str, value: Any) -> WrittenSetting | None:

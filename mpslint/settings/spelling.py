@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from mpslint.core.finding import Edit
+from mpslint.core.knowledge import platform_data
 from mpslint.core.record import record
 from mpslint.core.versions import Version
 from mpslint.facts.entries import ConfigMapping
@@ -15,6 +17,7 @@ from mpslint.facts.values import Call
 from mpslint.settings.arguments import exists
 from mpslint.settings.dialect import ANYTHING, CallPattern, Spelling
 from mpslint.settings.setting import Setting
+from mpslint.target.target import Target
 
 UNSPELLABLE: Any = object()
 
@@ -127,3 +130,17 @@ def render(value: Any, source: str) -> str:
         quote = quote_of(source)
         return quote + value.replace("\\", "\\\\").replace(quote, f"\\{quote}") + quote
     return repr(value)
+
+
+def as_on(target: Target, text: str) -> str:
+    """Return Python as a fix writes it: what it is on the Mac, where that is the only machine, else what it is."""
+    if not target.is_only_machine:
+        return text
+    asks = platform_data("cuda")["devices"]
+    for question, answer in ((asks["asks_for_cuda"], False), (asks["asks_for_mps"], True)):
+        choice = re.fullmatch(rf"(.+?) if {re.escape(question)} else (.+)", text)
+        if choice is not None:
+            text = choice[1] if answer else choice[2]
+        elif text == question:
+            text = str(answer)
+    return text

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeVar
 
 from mpslint.core.finding import Span
+from mpslint.core.knowledge import platform_data
 from mpslint.core.record import record
 from mpslint.core.versions import Version
 from mpslint.facts.entries import ConfigEntry
@@ -33,7 +34,6 @@ from mpslint.facts.values import Mapping as DictValue
 from mpslint.program.walk import called_name
 from mpslint.settings.dialect import ANYTHING, CallPattern, Spelling, Table
 from mpslint.settings.dialects import load_dialects
-from mpslint.settings.rows import rows_of
 from mpslint.settings.setting import ENVIRONMENT, Setting
 
 Place = TypeVar("Place", Argument, ConfigEntry)
@@ -327,6 +327,25 @@ def _switch(value: Value) -> Any:
     if isinstance(value, Known):
         return Known(str(value.value).lower() in ("1", "true", "yes", "y", "t", "on"), value.origin, value.weak)
     return UNKNOWN
+
+
+def rows_of(value: Value | None) -> Any:
+    """Return the number of rows of a data set, as `rules/platform/rows.yaml` says what picks them; UNKNOWN where nothing does."""
+    table = platform_data("rows")
+    while isinstance(value, Instance) and (value.call is None or value.call.method in table["keep"]) and (value.owner or value.call):
+        value = value.owner if value.call is None else value.call.receiver
+    call = value.call if isinstance(value, Instance) else None
+    if call is None:
+        return UNKNOWN
+    if call.method in table["pick"]:
+        given = call.keywords.get(table["pick"][call.method]) or next(iter(call.arguments), None)
+        picked = given.value if given is not None else None
+        rows = len(picked.values()) if isinstance(picked, Items) and not picked.open else None
+    else:
+        split = next((call.keywords.get(key) for name, key in table["load"].items() if name in call.names), None)
+        sliced = re.fullmatch(table["slice"], str(split.value.value)) if split is not None and isinstance(split.value, Known) else None
+        rows = int(sliced[1]) if sliced else None
+    return UNKNOWN if rows is None else Known(rows, origin_of(call.result or UNKNOWN))
 
 
 _READERS: dict[str, Callable[[Value], Any]] = {

@@ -11,8 +11,7 @@ from dataclasses import replace
 from mpslint.core.finding import Edit, ReadError, Span
 from mpslint.source.document import Cell, Document, Kind, Snippet, Unread, without_surrogates
 from mpslint.source.magics import blank, mask_cell
-from mpslint.source.notebook import NotebookText
-from mpslint.source.raw_cells import RawCell, load_cells
+from mpslint.source.notebook import NotebookText, RawCell, load_cells
 
 
 def read_notebook(path: str, data: bytes) -> Document:

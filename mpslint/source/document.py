@@ -11,14 +11,22 @@ import dataclasses
 import enum
 import functools
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from mpslint.core.finding import Edit, Span
 from mpslint.core.record import record
-from mpslint.source.bare import bare
 
 NEWLINE = re.compile(r"\r\n|\r|\n")
+_TOKEN = re.compile(
+    r"#[^\n]*"
+    r'|"""[^"\\]*(?:(?:\\.|"(?!""))[^"\\]*)*"""'
+    r"|'''[^'\\]*(?:(?:\\.|'(?!''))[^'\\]*)*'''"
+    r'|"(?:[^"\\\n]|\\.)*"'
+    r"|'(?:[^'\\\n]|\\.)*'",
+    re.DOTALL,
+)
+_MARK = re.compile(r"#|\"\"\"|'''")
 
 
 class Kind(enum.Enum):
@@ -285,3 +293,33 @@ _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 def without_surrogates(text: str) -> str:
     """Return the text with half surrogate pairs replaced, which no parser takes."""
     return text if text.isascii() else _LONE_SURROGATE.sub("?", text)
+
+
+def bare(text: str) -> str:
+    """Return Python with spaces for its comments and for every text over several lines that is no f-string.
+
+    No name, device or argument is written in a text of several lines: those are documentation, prompts and templates.
+    """
+    pieces: list[str] = []
+    kept = 0
+    for start, end in _tokens(text):
+        is_comment = text[start] == "#"
+        if is_comment or ("\n" in text[start:end] and not text[max(0, start - 2) : start].lower().endswith(("f", "fr"))):
+            pieces += [text[kept:start], "\n".join([" " * len(line) for line in text[start:end].split("\n")])]
+            kept = end
+    return "".join([*pieces, text[kept:]])
+
+
+def _tokens(text: str) -> Iterator[tuple[int, int]]:
+    """Yield where each comment and each string of several lines lies, and some of the strings of one line."""
+    if "\\\n" in text:  # a string of one line may go on in the next
+        yield from (match.span() for match in _TOKEN.finditer(text))
+        return
+    position = 0
+    while (mark := _MARK.search(text, position)) is not None:
+        line = max(position, text.rfind("\n", position, mark.start()) + 1)
+        for token in _TOKEN.finditer(text, line):
+            position = token.end()
+            if position > mark.start():
+                yield token.span()
+                break

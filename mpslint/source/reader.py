@@ -10,8 +10,8 @@ import tokenize
 from collections.abc import Sequence
 
 from mpslint.core.finding import Edit, ReadError
-from mpslint.source.called_magics import SIGN
 from mpslint.source.document import Document, Kind, without_surrogates
+from mpslint.source.magics import SIGN
 
 _SUFFIXES = {
     **dict.fromkeys((".py", ".pyw"), Kind.PYTHON),

@@ -1,4 +1,4 @@
-"""Write a changed file back: all of it or nothing of it."""
+"""Write a changed file back, all of it or nothing of it, with what it has beside its bytes: owner, mode, attributes and access lists."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import errno
 import os
 import re
 import stat
+import sys
 from collections.abc import Sequence
 
 from mpslint.core.finding import ReadError
 from mpslint.core.outside import leads_out, link_out, read_file
 from mpslint.core.record import record
 from mpslint.source.document import Kind
-from mpslint.source.metadata import OwnerLost, keep_metadata
 from mpslint.source.notebook_format import new_flaw
 from mpslint.source.reader import is_text_notebook, kind_of
 from mpslint.source.temporary import remove_leftovers, temporary_file
@@ -22,6 +22,9 @@ _MOST_BACKUPS = 1_000
 _STREAMS = {"stdout": 1, "stderr": 2}
 _DESCRIPTOR = re.compile(r"/dev/(stdout|stderr)|(?:/dev|/proc/self)/fd/(\d{1,6})")
 """How a file that this process has open is named."""
+_NOT_OURS_TO_COPY = frozenset([errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENODATA, errno.EINVAL])
+_OF_THE_SYSTEM = ("security.", "trusted.")
+"""Extended attributes that the system gives a new file itself."""
 
 
 class WriteError(ReadError):
@@ -230,3 +233,58 @@ def _umask() -> int:
     mask = os.umask(0)
     os.umask(mask)
     return mask
+
+
+class OwnerLost(OSError):
+    """The new file would belong to somebody else."""
+
+
+def keep_metadata(source: str, target: str, about: os.stat_result) -> tuple[str, ...]:
+    """Give `target` what `source` (of which `about` is known) has; return in words what the file system does not take.
+
+    Raises OwnerLost where the owner cannot be kept.
+    """
+    lost = []
+    made, mode = os.stat(target), stat.S_IMODE(about.st_mode)
+    if (made.st_uid, made.st_gid) != (about.st_uid, about.st_gid):
+        try:
+            os.chown(target, about.st_uid, about.st_gid)
+        except OSError as error:
+            if made.st_uid != about.st_uid:
+                raise OwnerLost(error.errno, f"only its owner can rewrite it without taking it over (user {about.st_uid})") from None
+            lost.append(f"its group {about.st_gid} could not be kept ({error.strerror})")
+            mode &= ~0o2070 | (mode & 0o007) << 3  # another group gets no more than everybody
+    if stat.S_IMODE(os.stat(target).st_mode) != mode:
+        try:
+            os.chmod(target, mode)
+        except OSError as error:
+            lost.append(f"its mode {mode:o} could not be kept ({error.strerror})")
+    return (*lost, *_keep_attributes(source, target))
+
+
+if sys.platform == "darwin":
+
+    def _keep_attributes(source: str, target: str) -> tuple[str, ...]:
+        import ctypes
+
+        access_lists, extended_attributes = 1, 4  # COPYFILE_ACL, COPYFILE_XATTR of copyfile(3)
+        system = ctypes.CDLL(None, use_errno=True)
+        if system.copyfile(os.fsencode(source), os.fsencode(target), None, access_lists | extended_attributes) < 0:
+            return (f"its extended attributes could not be kept ({os.strerror(ctypes.get_errno())})",)
+        return ()
+
+else:
+
+    def _keep_attributes(source: str, target: str) -> tuple[str, ...]:
+        lost = []
+        try:
+            names = os.listxattr(source)
+        except (AttributeError, OSError):  # Windows has none
+            return ()
+        for name in names:
+            try:
+                os.setxattr(target, name, os.getxattr(source, name))
+            except OSError as error:
+                if error.errno not in _NOT_OURS_TO_COPY and not name.startswith(_OF_THE_SYSTEM):
+                    lost.append(f"its extended attribute {name} could not be kept ({error.strerror})")
+        return tuple(lost)

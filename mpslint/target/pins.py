@@ -16,7 +16,7 @@ from mpslint.core.folders import names_in, remembered
 from mpslint.core.knowledge import platform_data
 from mpslint.core.outside import LARGEST_SETTINGS, is_file, read_file, repository_of, tree_around
 from mpslint.core.versions import parse_version
-from mpslint.target import commands, locks, manifests
+from mpslint.target import commands, manifests
 from mpslint.target.packages import canonical, is_known
 from mpslint.target.requirement import ASSUMED_PYTHON, PYTHON, Requirement, requirements
 from mpslint.target.specifier import exact_version
@@ -28,10 +28,11 @@ _FOLDERS = "folders/"
 _REPOSITORY = ".git"
 _Reader = Callable[[str, str, str], Iterator[Requirement]]
 _READERS: Mapping[str, _Reader] = {
-    "toml_lock": locks.toml_lock, "pipfile_lock": locks.pipfile_lock, "pixi_lock": locks.pixi_lock, "conda_lock": locks.conda_lock,
-    "pyproject": manifests.pyproject, "pixi": manifests.pixi, "pipfile": manifests.pipfile, "conda": manifests.conda,
-    "setup_cfg": manifests.setup_cfg, "setup_py": manifests.setup_py, "python_version": manifests.python_version, "cog": manifests.cog,
-    "conda_by_content": manifests.conda_by_content, "commands": commands.commands, "versions_in_commands": commands.versions_in_commands,
+    "toml_lock": manifests.toml_lock, "pipfile_lock": manifests.pipfile_lock, "pixi_lock": manifests.pixi_lock,
+    "conda_lock": manifests.conda_lock, "pyproject": manifests.pyproject, "pixi": manifests.pixi, "pipfile": manifests.pipfile,
+    "conda": manifests.conda, "setup_cfg": manifests.setup_cfg, "setup_py": manifests.setup_py, "cog": manifests.cog,
+    "python_version": manifests.python_version, "conda_by_content": manifests.conda_by_content, "commands": commands.commands,
+    "versions_in_commands": commands.versions_in_commands,
 }  # fmt: skip
 _INCLUDE = re.compile(r"\s*(?:(-r|--requirement)|(-c|--constraint))[\s=]\s*[\"']?([^\s\"'#]+)")
 _CONTINUED = re.compile(r"\\\r?\n")

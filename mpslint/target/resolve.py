@@ -8,8 +8,7 @@ from dataclasses import replace
 
 from mpslint.core.record import record
 from mpslint.core.versions import Version, format_version, parse_version
-from mpslint.target.availability import unavailable_with
-from mpslint.target.packages import libraries, needs_of, newest_versions, release_numbers, supports
+from mpslint.target.packages import libraries, needs_of, newest_versions, release_numbers, supports, unavailable_with
 from mpslint.target.requirement import Requirement
 from mpslint.target.specifier import admitting, exact_version
 

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from mpslint.core.checkpoints import configuration_of, parameters_of
+from mpslint.core.knowledge import configuration_of, parameters_of
 from mpslint.facts.copied import copied
 from mpslint.facts.values import (
     CHILD,
@@ -54,7 +54,7 @@ from mpslint.tensors.traits import (
     trait,
     typed,
 )
-from mpslint.tensors.transfer import apply, graph_of
+from mpslint.tensors.transfer import apply, give_parts, graph_of
 
 MOST_MODULES = 2000
 """Modules within one that a move goes through."""
@@ -323,7 +323,8 @@ def call_module(
         return result
     made: Value = result
     if own.parts:
-        _give_parts(result, own.parts, place, dtype, graph)
+        tensors_only = (load_kinds().tensor,) * len(own.parts)
+        give_parts(result, own.parts, tensors_only, lambda word: dtype if word else UNKNOWN, place, graph, Known(False))
         made = result.slots["item", 0]
     else:
         typed(result, load_kinds().tensor, place=place, dtype=dtype, graph=graph, zero=Known(False) if own.zero == "never" else UNKNOWN)
@@ -353,17 +354,6 @@ def _of_class(own: Signature, module: Instance) -> dict[str, Argument]:
     """Return the arguments with which a module was made, by name; what a call of it is given goes before them."""
     call = module.call
     return {**dict(zip(own.parameters, call.arguments, strict=False)), **call.keywords} if call is not None else {}
-
-
-def _give_parts(group: Instance, parts: Sequence[Any], place: Value, dtype: Value, graph: Value) -> None:
-    """Give what a recurrent layer returns its tensors, those in a tuple within it included."""
-    for number, word in enumerate(parts):
-        part = Instance(f"{group.name}[]", owner=group)
-        if isinstance(word, tuple):
-            _give_parts(part, word, place, dtype, graph)
-        else:
-            typed(part, load_kinds().tensor, place=place, dtype=dtype if word else UNKNOWN, graph=graph, zero=Known(False))
-        group.slots[("item", number)] = part
 
 
 def is_without_weights(module: Instance) -> bool:

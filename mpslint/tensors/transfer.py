@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from mpslint.facts.joined import join_all
@@ -84,10 +84,10 @@ def apply(m: Machine, signature: Signature, given: GivenByName, node: ast.Call, 
     shape = shape_by(signature, given)
     if signature.parts:
         classes = signature.part_classes or (kind,) * len(signature.parts)
-        group = _group(m, signature, signature.parts, classes, given, node, result, place, graph, zero)
-        if shape is not UNKNOWN and isinstance(first := group.slots["item", 0], Instance):
+        give_parts(result, signature.parts, classes, lambda word: _dtype(m, signature, word, given, node), place, graph, zero)
+        if shape is not UNKNOWN and isinstance(first := result.slots["item", 0], Instance):
             first.slots[SHAPE] = shape
-        return group
+        return result
     if kind in kinds.arrays:
         _size(signature, given, result)
         zero = joined_zero(result) if ZERO in result.slots else zero
@@ -113,28 +113,18 @@ def apply(m: Machine, signature: Signature, given: GivenByName, node: ast.Call, 
     return result
 
 
-def _group(
-    m: Machine,
-    signature: Signature,
-    parts: Sequence[Any],
-    classes: Sequence[str],
-    given: GivenByName,
-    node: ast.Call,
-    group: Instance,
-    place: Value,
-    graph: Value,
-    zero: Value,
-) -> Instance:
-    """Give a tuple its tensors, those in a tuple within it included."""
+def give_parts(
+    group: Instance, parts: Sequence[Any], classes: Sequence[str], dtype_by: Callable[[Any], Value], place: Value, graph: Value, zero: Value
+) -> None:
+    """Give a tuple its tensors, those in a tuple within it included; `dtype_by` gives the dtype of one by the word that a signature has."""
     for number, word in enumerate(parts):
         part = Instance(f"{group.name}[]", owner=group)
         if isinstance(word, tuple):
-            _group(m, signature, word, tuple(classes[:1]) * len(word), given, node, part, place, graph, zero)
+            give_parts(part, word, tuple(classes[:1]) * len(word), dtype_by, place, graph, zero)
         elif classes[number]:
-            dtype = _dtype(m, signature, word, given, node)
+            dtype = dtype_by(word)
             typed(part, classes[number], place=place, dtype=dtype, graph=_of_dtype(graph, dtype), zero=zero)
         group.slots[("item", number)] = part
-    return group
 
 
 def _is_set(value: Value | None) -> bool:

@@ -138,7 +138,7 @@ def known_fits(paths: Sequence[str], session: Options) -> list[tuple[str, bool]]
 
 def _name(found: FoundFile, session: Options) -> str:
     """Return the name of the file that keeps it: by the file, the Mac and all that findings depend on."""
-    from mpslint.session.cache_key import FileKeys  # what asks whether anything is kept loads none of these
+    from mpslint.session.cache import FileKeys  # what asks whether anything is kept loads none of these
     from mpslint.session.session import configuration_for
     from mpslint.session.targeting import base_target
     from mpslint.target.target import with_mac

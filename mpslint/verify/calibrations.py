@@ -17,8 +17,7 @@ from mpslint.core.data import from_data, to_data
 from mpslint.core.finding import ReadError
 from mpslint.core.own_folder import OwnFolder, user_caches
 from mpslint.doctor.machine import examine_machine
-from mpslint.estimate.calibration import Calibration
-from mpslint.estimate.here import Here, calibrated, measured
+from mpslint.estimate.calibration import Calibration, Here, calibrated, measured
 from mpslint.estimate.step import StepWork
 from mpslint.verify.cache import ResultsCache
 from mpslint.verify.job import Job

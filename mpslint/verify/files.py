@@ -9,10 +9,10 @@ from pathlib import Path
 
 from mpslint.core.finding import ReadError
 from mpslint.core.knowledge import platform_data
-from mpslint.estimate.chips import ChipAndMemory
+from mpslint.estimate.calibration import with_here
 from mpslint.estimate.forecast import Forecast, forecast
-from mpslint.estimate.here import with_here
 from mpslint.estimate.step import StepWork
+from mpslint.estimate.timing import ChipAndMemory
 from mpslint.facts.values import Context
 from mpslint.rewrite.apply import Fixed
 from mpslint.session.view import ShownFinding
@@ -20,9 +20,8 @@ from mpslint.source.files import FoundFile as FoundFile
 from mpslint.verify.cache import KnownEstimate, keep_estimate, known_estimate
 from mpslint.verify.calibrations import here_of
 from mpslint.verify.estimate import estimate_spec, work_of
-from mpslint.verify.from_plan import PlannedRun, spec_of
+from mpslint.verify.from_plan import PlannedRun, PlanSource, TrainingRun, spec_of
 from mpslint.verify.outcome import Estimate, Verdict
-from mpslint.verify.plan_source import PlanSource, TrainingRun
 from mpslint.verify.platform import machine_of
 from mpslint.verify.process import at_once
 from mpslint.verify.reading import choose, reading_of, runs_of, with_findings

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from mpslint.core.finding import ReadError
 from mpslint.core.knowledge import platform_data
 from mpslint.core.versions import VersionRange
-from mpslint.facts.values import Items, Known, alternatives_of
+from mpslint.facts.values import Call, Items, Known, alternatives_of, is_weak
+from mpslint.settings.batches import stacking_call
 from mpslint.settings.evidence import Evidence
-from mpslint.settings.stacked import stacking_call
-from mpslint.verify.plan_source import NeedsCodeError, PlanSource, TrainingRun
+from mpslint.settings.plan import TrainingPlan
 from mpslint.verify.spec import AskedBy, Evaluation, Lengths, Padding, Precision, RunSpec, Shapes, Task, WeightsType, has_targets
 
 
@@ -311,3 +311,63 @@ def beside(path: str, evidence: Evidence) -> str:
     """Return a path of this machine in full, from here or from beside the file that names it; any other text as it is."""
     places = (Path(path), Path(evidence.document.path).parent / path) if path else ()
     return next((str(place.resolve()) for place in places if place.exists()), path)
+
+
+class NeedsCodeError(ReadError):
+    """A run that no plan describes, though its own code may be run."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(f"{why}; let its own code run: mpslint verify FILE")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TrainingRun:
+    """One training run of a file."""
+
+    plan: TrainingPlan
+    evidence: Evidence
+
+    @property
+    def title(self) -> str:
+        """What it is and where it stands: `Seq2SeqTrainer (trainer) at cell 15, line 1`."""
+        document, span = self.evidence.document, self.plan.span
+        place = document.place(span.start) if span is not None else None
+        if place is not None and document.parts:
+            place = replace(place, path=place.path or document.path)
+        return f"{self.plan.title} ({self.plan.kind})" + (f" at {place.shown}" if place is not None else "")
+
+
+@dataclass(frozen=True, slots=True)
+class PlanSource:
+    """The plan that is read, and what was assumed so far."""
+
+    plan: TrainingPlan
+    evidence: Evidence
+    assumed: list[str] = field(default_factory=list)
+
+    def known(self, name: str, kind: type | tuple[type, ...] = object) -> Any:
+        """Return the constant of a setting, None where it is not known or of another kind; a default of the command line is named."""
+        setting = self.plan.get(name)
+        if setting is None or not setting.is_known or not isinstance(setting.constant, kind) or setting.constant is None:
+            return None
+        if is_weak(setting.value) and setting.is_written:
+            self.assume(f"{setting.spelling} is {setting.constant}, a default that the command line may change")
+        return setting.constant
+
+    def count(self, name: str, assumed: int) -> int:
+        """Return a whole number that the plan says, else what is assumed."""
+        found = self.known(name, int)
+        if found is not None and found > 0:
+            return int(found)
+        if self.plan.get(name) is not None or self.plan.kind == "loop":
+            self.assume(f"{name} is not known: {assumed}")
+        return assumed
+
+    def assume(self, line: str) -> None:
+        """Note an assumption, once."""
+        if line not in self.assumed:
+            self.assumed.append(line)
+
+    def calls(self, *roles: str) -> list[Call]:
+        """Return the run's calls of some roles."""
+        return [call for role in roles for call in self.plan.calls.get(role, ())]

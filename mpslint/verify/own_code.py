@@ -16,9 +16,8 @@ from mpslint.verify.assumed import decided_by_lengths, with_other_lengths
 from mpslint.verify.cache import KnownEstimate
 from mpslint.verify.estimate import estimate_of_code, macs_asked, work_of_code
 from mpslint.verify.files import as_it_fits, explained, keep, known_of
-from mpslint.verify.from_plan import spec_of
+from mpslint.verify.from_plan import TrainingRun, spec_of
 from mpslint.verify.outcome import Verdict
-from mpslint.verify.plan_source import TrainingRun
 from mpslint.verify.platform import machine_of
 from mpslint.verify.process import at_once
 from mpslint.verify.reading import FileReading, choose, reading_of, runs_of

@@ -9,9 +9,8 @@ from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from mpslint.core.behaviours import Behaviour, behaviour_in
 from mpslint.core.finding import UsageError
-from mpslint.core.knowledge import platform_data
+from mpslint.core.knowledge import Behaviour, behaviour_in, platform_data
 from mpslint.core.versions import Version, VersionRange, format_version, parse_version
 from mpslint.target.macs import MemoryLimits, limits
 from mpslint.target.target import Target

@@ -13,8 +13,8 @@ from mpslint.rewrite.diff import cell_diffs
 from mpslint.session.view import ShownFinding, shown_findings, target_line
 from mpslint.settings.evidence import gather_evidence
 from mpslint.source.document import Document
+from mpslint.verify.from_plan import NeedsCodeError, TrainingRun
 from mpslint.verify.outcome import Backing, Check
-from mpslint.verify.plan_source import NeedsCodeError, TrainingRun
 
 PREFERRED = ("trainer", "loop", "arguments", "accelerator")
 """Kinds of plans, the likeliest to be the run that is meant first."""

@@ -24,8 +24,7 @@ from mpslint.verify.outcome import Check, RunResult, with_fits
 from mpslint.verify.process import ChildLimits
 from mpslint.verify.report import VerifyReport
 from mpslint.verify.spec import VerifiedMac
-from mpslint.verify.values import alone
-from mpslint.verify.verdict import check_run, decide
+from mpslint.verify.verdict import alone, check_run, decide
 from mpslint.verify.work import Answer, Lodging, Progress, do_job
 from mpslint.verify.workplace import Workplace, beside, make_copy, project_of
 

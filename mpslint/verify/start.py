@@ -22,7 +22,7 @@ from mpslint.session.session import files_of, fix_file
 from mpslint.session.units import files_of_runs, graph_of, units_of
 from mpslint.source.document import Document, Kind
 from mpslint.source.files import FoundFile as FoundFile
-from mpslint.verify.plan_source import TrainingRun
+from mpslint.verify.from_plan import TrainingRun
 from mpslint.verify.reading import runs_of
 
 LASTING, INLINE = ("shell", "magic", "dotenv"), "inline"

@@ -11,9 +11,8 @@ from rich.table import Table
 from rich.text import Text
 
 from mpslint.core.grouped import grouped
-from mpslint.estimate.chips import macs_of
-from mpslint.estimate.forecast import forecast
-from mpslint.estimate.words import duration
+from mpslint.estimate.forecast import duration, forecast
+from mpslint.estimate.timing import macs_of
 from mpslint.verify.driver_memory import range_on_a_mac
 from mpslint.verify.outcome import Check, Estimate, Fit, RunResult, StepRecord, Verdict, peak_of, size
 from mpslint.verify.reading import PREDICTED

@@ -10,7 +10,7 @@ from mpslint.config.dockerfile import read_dockerfile
 from mpslint.core.finding import Span
 from mpslint.facts.facts import EnvironmentWrite
 from mpslint.facts.values import Known
-from mpslint.rewrite.lines import line_removal
+from mpslint.rewrite.recipes import line_removal
 from mpslint.settings.evidence import gather_evidence
 from mpslint.settings.spell import write_setting
 from mpslint.source.document import Kind

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from mpslint.core.own_folder import TAG
-from mpslint.project.importers import DEBUGGER
+from mpslint.project.imports import DEBUGGER
 from mpslint.project.resolve import MARKS
 from mpslint.session.configuration import SHARED_FILE
 from mpslint.source.reader import _SUFFIXES

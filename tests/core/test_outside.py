@@ -11,7 +11,7 @@ import pytest
 from mpslint.core.finding import MpslintError, ReadError, UsageError
 from mpslint.core.outside import leads_out, parse_json, read_file, read_text
 from mpslint.diagnose import read_log
-from mpslint.doctor.accelerate_config import find_accelerate_config
+from mpslint.doctor.environment import find_accelerate_config
 from mpslint.session.baseline import load_baseline
 from mpslint.session.configuration import find_configuration, load_configuration, overridden
 from mpslint.session.runs import check_paths

@@ -7,9 +7,9 @@ import pytest
 from mpslint.diagnose import Explained, Log, diagnose
 from mpslint.diagnose.catalogue import NAME, OPERATOR, Message, SeenText, catalogue
 from mpslint.diagnose.compact import compact
-from mpslint.diagnose.fill import filled
-from mpslint.diagnose.first_versions import NEVER, SINCE
+from mpslint.diagnose.matching import filled
 from mpslint.diagnose.memory_log import VERDICTS as MEMORY_VERDICTS
+from mpslint.diagnose.named import NEVER, SINCE
 from mpslint.diagnose.out_of_memory import VERDICTS
 from mpslint.rule.loading import load_rules
 from tests.ordinary_log import ordinary_log

@@ -20,9 +20,10 @@ from mpslint.diagnose.memory_log import (
     LIVE_GROWS,
     TOO_SHORT,
     VERDICTS,
+    growth,
+    jump,
     read_memory_log,
 )
-from mpslint.diagnose.trend import growth, jump
 from mpslint.run.monitor import Monitor
 
 Curve = Callable[[int], float]

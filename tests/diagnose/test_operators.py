@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mpslint.diagnose import Diagnosis, diagnose, log_of_bytes
-from mpslint.diagnose.first_versions import first_version
+from mpslint.diagnose.named import first_version
 
 TEXT = "NotImplementedError: The operator '{}' is not currently implemented for the MPS device. If you want this op to be considered for addition"
 

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from mpslint.diagnose import Log, diagnose
 from mpslint.diagnose.compact import compact
-from mpslint.diagnose.memory_words import evidence
 from mpslint.diagnose.out_of_memory import (
     GIANT,
     GROWTH,
@@ -20,6 +19,7 @@ from mpslint.diagnose.out_of_memory import (
     TOO_BIG,
     VERDICTS,
     OutOfMemory,
+    evidence,
     read_out_of_memory,
 )
 from mpslint.diagnose.sizes import GIB, format_bytes, parse_size

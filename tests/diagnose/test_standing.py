@@ -9,7 +9,7 @@ from click.testing import CliRunner, Result
 
 from mpslint.cli import group
 from mpslint.diagnose import diagnose, log_of_bytes
-from mpslint.diagnose.standing import files_here
+from mpslint.diagnose.joining import files_here
 
 VIEW = "RuntimeError: view size is not compatible with input tensor's size and stride (at least one dimension spans across two contiguous subspaces)."
 BACKWARD = 'File "/opt/lib/python3.12/site-packages/torch/autograd/__init__.py", line 1, in backward\n    engine()\n'

@@ -18,19 +18,17 @@ from mpslint.core.system import printed_by
 from mpslint.core.versions import parse_version
 from mpslint.diagnose.catalogue import catalogue
 from mpslint.doctor import Examination, examine
-from mpslint.doctor.accelerate_config import find_accelerate_config
+from mpslint.doctor.environment import TorchProbe, find_accelerate_config, installed_packages, known_packages, probe_torch, versions_of
 from mpslint.doctor.machine import Run, ThisMachine, examine_machine
-from mpslint.doctor.packages import installed_packages, known_packages, versions_of
 from mpslint.doctor.problems import (
     broken_combinations,
     config_problems,
     machine_problems,
     variable_problems,
 )
-from mpslint.doctor.torch_probe import TorchProbe, probe_torch
 from mpslint.report.console import console
 from mpslint.report.doctor import examination_json, operator_rows, print_examination
-from mpslint.target.availability import combinations
+from mpslint.target.packages import combinations
 from mpslint.verify.platform import missing_operators
 
 MAC = ThisMachine("Darwin", (15, 3), "Apple M2 Pro", "arm64", 16 * 1024**3, False, False, None)

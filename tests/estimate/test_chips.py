@@ -6,7 +6,7 @@ import pytest
 
 from mpslint.core.finding import UsageError
 from mpslint.core.knowledge import platform_data
-from mpslint.estimate.chips import chips, macs_of, named_chips
+from mpslint.estimate.timing import chips, macs_of, named_chips
 
 
 def test_each_chip_is_there_once() -> None:

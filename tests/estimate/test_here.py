@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from mpslint.estimate.calibration import Calibration
-from mpslint.estimate.chips import ChipAndMemory, named_chips
+from mpslint.estimate.calibration import Calibration, calibrated, measured, with_here
 from mpslint.estimate.forecast import forecast
-from mpslint.estimate.here import calibrated, measured, with_here
 from mpslint.estimate.step import Operators, StepWork
-from mpslint.estimate.timing import step_time
+from mpslint.estimate.timing import ChipAndMemory, named_chips, step_time
 
 WORK = StepWork((Operators("matmul", "matmul", "float32", 1e12, 1e8, 3),), 16, 1024)
 MACS = [ChipAndMemory(named_chips("M4 Pro")[0], 24), ChipAndMemory(named_chips("M4")[1], 16)]

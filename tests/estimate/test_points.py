@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from mpslint.core.knowledge import parse_yaml_file
-from mpslint.estimate.chips import named_chips
-from mpslint.estimate.constants import constants, spreads
+from mpslint.estimate.timing import constants, named_chips, spreads
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "step-time.md").read_text(encoding="utf-8")

@@ -6,12 +6,9 @@ import dataclasses
 
 import pytest
 
-from mpslint.estimate.chips import ChipAndMemory, named_chips
-from mpslint.estimate.constants import compiling, spreads
-from mpslint.estimate.forecast import forecast
+from mpslint.estimate.forecast import forecast, forecast_notes, rates_of
 from mpslint.estimate.step import Operators, StepWork
-from mpslint.estimate.timing import LAUNCHES, step_time
-from mpslint.estimate.words import forecast_notes, rates_of
+from mpslint.estimate.timing import LAUNCHES, ChipAndMemory, compiling, named_chips, spreads, step_time
 
 MATMUL = Operators("matmul", "matmul", "float32", 1e12, 1e9, 3)
 SMALL = Operators("elementwise", "memory", "float32", 0, 4096, 3000)

@@ -6,7 +6,7 @@ import ast
 
 import pytest
 
-from mpslint.facts.uses import Uses
+from mpslint.facts.facts import Uses
 from mpslint.settings.evidence import Evidence, gather_evidence
 from mpslint.source.reader import read
 from mpslint.target.target import default_target

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mpslint.project.documented import commands_in
+from mpslint.project.supposed import commands_in
 from mpslint.session.runs import check_paths
 from mpslint.session.session import Options
 

@@ -13,9 +13,8 @@ import pytest
 import yaml
 
 from mpslint.doctor.machine import ThisMachine, gpu_cores
-from mpslint.estimate.chips import chip_of
 from mpslint.estimate.step import Operators, StepWork
-from mpslint.estimate.timing import step_time
+from mpslint.estimate.timing import chip_of, step_time
 from mpslint.report.measurement import Predicted, measurement
 from mpslint.verify.last import MeasuredRun, MemoryAt, emulated_memory, keep, keep_watched, last_run, memory_of
 from mpslint.verify.outcome import RunResult, StepRecord

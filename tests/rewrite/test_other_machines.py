@@ -14,7 +14,7 @@ from mpslint.rule.loading import load_rules
 from mpslint.rule.rule import Example, Rule
 from mpslint.session.examples import target_of
 from mpslint.settings.evidence import gather_evidence
-from mpslint.settings.vocabulary import load_vocabulary
+from mpslint.settings.setting import load_vocabulary
 from mpslint.source.document import Document
 from mpslint.source.reader import read
 from tests.rule.cases import examples_of

@@ -7,7 +7,7 @@ import pytest
 import mpslint
 from mpslint.core.knowledge import platform_data
 from mpslint.rule.loading import load_rules
-from mpslint.rule.renamed import current
+from mpslint.rule.selection import current
 
 FP16 = 'from accelerate import Accelerator\n\naccelerator = Accelerator(mixed_precision="fp16"){0}\n'
 

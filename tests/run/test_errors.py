@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from mpslint.report.run_lines import Lines
+from mpslint.report.console import Lines
 from mpslint.run.script import script_of
 from tests.run.watched import PHASES, run, script
 

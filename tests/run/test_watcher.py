@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from mpslint.report.run_ending import told_of_signal
-from mpslint.run.events import MOST_STEPS, EventFolder, Observed, Step, Values
-from mpslint.run.table import StepTable
+from mpslint.run.events import MOST_STEPS, EventFolder, Observed, Step, StepTable, Values
 from mpslint.run.watcher import Watcher, limit_of, seconds_a_step, trend_of
 
 

@@ -11,7 +11,7 @@ import pytest
 
 pytest.importorskip("pygls")
 
-from mpslint.server.worker import Worker
+from mpslint.server.desk import Worker
 from tests import ROOT
 from tests.server.test_wire import EXIT, GOODBYE, START, frame
 

@@ -8,8 +8,7 @@ from pathlib import Path
 
 from mpslint.core import folders, knowledge
 from mpslint.core.own_folder import OwnFolder
-from mpslint.session.cache import FindingsCache
-from mpslint.session.cache_key import FileKeys
+from mpslint.session.cache import FileKeys, FindingsCache
 from mpslint.session.running import check_files
 from mpslint.session.session import Options, files_of
 from mpslint.session.view import FileView

@@ -11,9 +11,8 @@ from mpslint.facts.values import Known
 from mpslint.settings.dialects import load_dialects
 from mpslint.settings.evidence import Evidence, gather_evidence
 from mpslint.settings.plan import TrainingPlan
-from mpslint.settings.setting import Setting
+from mpslint.settings.setting import Setting, load_vocabulary
 from mpslint.settings.spelling import render
-from mpslint.settings.vocabulary import load_vocabulary
 from mpslint.source.reader import read
 from mpslint.target.target import default_target, with_versions
 

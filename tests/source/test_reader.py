@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 
 from mpslint.core.finding import Edit, ReadError, Span
 from mpslint.source.document import Kind
-from mpslint.source.notebook import NotebookText
+from mpslint.source.notebook import NotebookText, load_cells
 from mpslint.source.notebook_format import new_flaw
-from mpslint.source.raw_cells import load_cells
 from mpslint.source.reader import kind_of, read
 from tests.notebooks import code_cell, notebook
 

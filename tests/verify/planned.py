@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from mpslint.core.checkpoints import configuration_of
+from mpslint.core.knowledge import configuration_of
 from mpslint.verify.outcome import RunResult
 from mpslint.verify.script import ScriptOptions
 from mpslint.verify.spec import Lengths, RunSpec, VerifiedMac, worst_shape

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from mpslint.core.data import to_data
-from mpslint.estimate.chips import macs_of
 from mpslint.estimate.forecast import Forecast
 from mpslint.estimate.step import Operators, StepWork
+from mpslint.estimate.timing import macs_of
 from mpslint.session.session import Options as Session
 from mpslint.verify import verify
 from mpslint.verify.calibrations import FILE, MeasuredSteps, keep_steps

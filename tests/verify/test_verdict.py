@@ -17,8 +17,7 @@ from mpslint.verify.reading import FileReading, findings_in
 from mpslint.verify.report import VerifyReport
 from mpslint.verify.spec import Lengths, RunSpec, VerifiedMac
 from mpslint.verify.text import sparkline
-from mpslint.verify.values import alone
-from mpslint.verify.verdict import check_run, decide
+from mpslint.verify.verdict import alone, check_run, decide
 
 MB, GB = 2**20, 2**30
 MACHINE = VerifiedMac("2.13", 16, "5.23", "1.15")

@@ -24,9 +24,9 @@ from mpslint.facts.values import (
 )
 from mpslint.program import exits, fields, listed
 from mpslint.program.arguments import CallArguments
-from mpslint.program.bags import entries_of as entries_in
 from mpslint.program.called import record_call
 from mpslint.program.config_files import path_of
+from mpslint.program.fields import entries_of as entries_in
 from mpslint.program.stubs.host import Host, functions_of, plain, unknown
 from mpslint.program.stubs.language import StubObject
 

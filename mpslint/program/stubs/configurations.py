@@ -21,8 +21,8 @@ from mpslint.facts.values import (
 )
 from mpslint.program import environment
 from mpslint.program.arguments import CallArguments
-from mpslint.program.bags import entries_of
 from mpslint.program.config_files import OBJECT, as_object
+from mpslint.program.fields import entries_of
 from mpslint.program.stubs.host import Host, at, functions_of, plain
 from mpslint.program.stubs.language import StubObject
 

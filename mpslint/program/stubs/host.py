@@ -32,8 +32,8 @@ from mpslint.facts.values import (
     weakened,
 )
 from mpslint.program.arguments import CallArguments
-from mpslint.program.bags import entries_of
 from mpslint.program.exits import Raised
+from mpslint.program.fields import entries_of
 from mpslint.program.machine import Walker
 from mpslint.program.stubs.language import UNKNOWN, StubObject
 from mpslint.program.texts import as_kind, as_written

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NoReturn
 
 from mpslint.facts.values import Argument
+from mpslint.program.operators import BINARY, COMPARE
 from mpslint.program.stubs.evaluate import MOST_LENGTH, MOST_STEPS, Evaluator, unsupported
 from mpslint.program.stubs.host import Host
 from mpslint.program.stubs.language import (
@@ -51,20 +52,12 @@ METHODS: dict[type, frozenset[str]] = {
     set: frozenset("add update discard isdisjoint".split()),
 }
 OPERATORS: dict[type[ast.AST], Callable[[Any, Any], Any]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Eq: operator.eq,
-    ast.NotEq: operator.ne,
-    ast.Lt: operator.lt,
-    ast.LtE: operator.le,
-    ast.Gt: operator.gt,
-    ast.GtE: operator.ge,
+    **{one: BINARY[one] for one in (ast.Add, ast.Sub, ast.BitOr, ast.BitAnd)},
+    **COMPARE,
     ast.Is: operator.is_,
     ast.IsNot: operator.is_not,
     ast.In: lambda a, b: a in b,
     ast.NotIn: lambda a, b: a not in b,
-    ast.BitOr: operator.or_,
-    ast.BitAnd: operator.and_,
 }
 
 

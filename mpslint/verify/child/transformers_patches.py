@@ -12,9 +12,8 @@ from typing import Any
 
 import torch
 
-from mpslint.core.checkpoints import configuration_of
 from mpslint.core.finding import ReadError
-from mpslint.core.knowledge import platform_data
+from mpslint.core.knowledge import configuration_of, platform_data
 from mpslint.verify.child.clock import Clock
 from mpslint.verify.child.conductor import MOST_SIZED
 from mpslint.verify.child.torch_patches import Report, Shortened, length_of

@@ -7,7 +7,7 @@ import ast
 import pytest
 
 from mpslint.facts.values import Guard
-from mpslint.rule.one_process import is_of_one_process, of_one_process
+from mpslint.rule.guards import is_of_one_process, of_one_process
 
 OF_ONE = (
     "not args.distributed",

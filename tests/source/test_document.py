@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mpslint.source.bare import _TOKEN, bare
+from mpslint.source.document import _TOKEN, bare
 from mpslint.source.reader import read
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 
-from mpslint.estimate.chips import ChipAndMemory, named_chips
-from mpslint.estimate.levers import advice
+from mpslint.estimate.forecast import advice
 from mpslint.estimate.step import Fallback, Operators, StepWork
+from mpslint.estimate.timing import ChipAndMemory, named_chips
 
 MATMUL = Operators("matmul", "matmul", "float32", 1e12, 1e8, 3)
 SMALL = Operators("elementwise", "memory", "float32", 0, 4096, 3000)
