@@ -236,11 +236,11 @@ def _alike(values: Sequence[Value]) -> Value:
     if isinstance(first, Items) and all(isinstance(one, Items) and not one.open and len(one.slots) == len(first.slots) for one in values):
         parts = {number: _alike([one.slots[number] for one in values if isinstance(one, Items)]) for number in first.slots}
         return Items(first.kind, parts) if any(one is not UNKNOWN for one in parts.values()) else UNKNOWN
-    if isinstance(first, Mapping) and all(
-        isinstance(one, Mapping) and not one.is_open and one.slots.keys() == first.slots.keys() for one in values
-    ):
-        rows = {key: [one.slots[key] for one in values if isinstance(one, Mapping)] for key in first.slots}
-        return Mapping({key: DictEntry(_alike([one.value for one in row]), row[0].node) for key, row in rows.items()})
+    if isinstance(first, Mapping) and all(isinstance(one, Mapping) and one.slots.keys() == first.slots.keys() for one in values):
+        rows = {key: [one.slots[key] for one in values if isinstance(one, Mapping) and not one.is_open] for key in first.slots}
+        if all(len(row) == len(values) and all(isinstance(one, DictEntry) for one in row) for row in rows.values()):
+            return Mapping({key: DictEntry(_alike([one.value for one in row]), row[0].node) for key, row in rows.items()})
+        return UNKNOWN
     joined = join_all(list(values)) if values else UNKNOWN
     return like(joined) if is_tensor(joined) or is_array(joined) else UNKNOWN
 
