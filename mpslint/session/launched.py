@@ -66,7 +66,11 @@ def _flags_of_strangers(path: str, project: Project) -> Iterator[Span]:
         yield from (flag.span for name, flag in launch.command.flags.items() if files and name in _known_by_name())
         asked = [_asked_in(one.code) for one in files if one is not None] if launch.given else []
         if any(reads for reads, _ in asked) and not any(takes for _, takes in asked):
-            yield Span(min(word.span.start for word in launch.given), max(word.span.end for word in launch.given))
+            words = [word.span for word in launch.given]
+            here = [one for one in words if one in launch.command.span]  # the others are where their variables are set
+            yield from (one for one in words if one not in here)
+            if here:
+                yield Span(min(one.start for one in here), max(one.end for one in here))
 
 
 @functools.lru_cache(maxsize=4 * MOST_FILES)

@@ -62,3 +62,13 @@ def test_flags_known_by_their_name_count_where_the_script_is_absent(is_there: bo
     (result,) = [one for one in check_paths([str(tmp_path)], Options(isolated=True)) if one.path.endswith("run.sh")]
 
     assert {one.rule for one in result.findings} == (set() if is_there else {"MPS507", "MPS561"})
+
+
+@pytest.mark.parametrize("word", ["8", "$(cat rows)", "${1}", "${ROWS}"])
+def test_flags_of_the_launcher_count_wherever_the_words_of_the_script_come_from(word: str, tmp_path: Path) -> None:
+    """A word may be set in another line, with the launcher between the two."""
+    (tmp_path / "train.py").write_text(OWN)
+    (tmp_path / "options.py").write_text(OPTIONS)
+    (tmp_path / "run.sh").write_text(f"ROWS={word}\ntorchrun --nproc_per_node=8 train.py --rows a $ROWS\n")
+    results = check_paths([str(tmp_path)], Options(isolated=True, select=("MPS552",)))
+    assert [finding.rule for one in results for finding in one.findings] == ["MPS552"]
