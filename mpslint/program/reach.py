@@ -23,7 +23,7 @@ from mpslint.facts.values import (
     Unknown,
     Value,
 )
-from mpslint.program.places import CONTENT, MUTABLE, Writes, parts_of
+from mpslint.program.places import CONTENT, MUTABLE, Writes, inside, parts_of
 from mpslint.program.store import Store
 from mpslint.program.walk import walk
 
@@ -174,10 +174,8 @@ def extend(reach: Reach, store: Store, waiting: list[Value], lost: Reach | None 
 
 def _below(store: Store, one: Value, reach: Reach) -> list[Value]:
     """Return what can be got hold of through a value at once."""
-    if isinstance(one, Items):
-        return list(one.slots.values())
-    if isinstance(one, Mapping):
-        return [entry.value for entry in one.slots.values()]
+    if isinstance(one, (Items, Mapping)):
+        return inside(one)
     if isinstance(one, Bound):
         return [one.receiver, *([one.function] if one.function is not None else [])]
     if isinstance(one, Instance):

@@ -91,3 +91,20 @@ def test_click_uses_the_default_of_a_required_option() -> None:
     """click 8.5.1 asks only whether there is a value, and a default is one."""
     code = "import click\n@click.command()\n@click.option('--device', required=True, default='cuda')\ndef main(device):\n    nn.Linear(2, 2).to(device)\nmain()\n"
     assert {finding.rule for finding in check(HEAD + code).findings} & {"MPS501", "MPS502"}
+
+
+def test_a_default_that_only_some_rounds_set_may_be_there() -> None:
+    """What the table of defaults then holds for it is no entry with a value; what comes after is walked all the same."""
+    text = """import argparse
+import torch
+
+parser = argparse.ArgumentParser()
+for name in open("names"):
+    if name == "b":
+        parser.set_defaults(arch="a")
+args = parser.parse_args()
+for one in open("more"):
+    one.z = parser
+torch.cuda.synchronize()
+"""
+    assert [finding.rule for finding in check(text).findings] == ["MPS505"]

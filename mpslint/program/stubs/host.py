@@ -78,12 +78,16 @@ class ValueTable:
 
     def get(self, name: str) -> Argument | None:
         """Return the value under a name."""
-        entry = self.mapping.slots.get(name)
-        return Argument(entry.value, entry.node) if entry is not None else None
+        return _argument(self.mapping.slots[name]) if name in self.mapping.slots else None
 
     def items(self) -> Iterator[tuple[str, Argument]]:
         """Yield the names and the values."""
-        yield from [(name, Argument(entry.value, entry.node)) for name, entry in self.mapping.slots.items()]
+        yield from [(name, _argument(entry)) for name, entry in self.mapping.slots.items()]
+
+
+def _argument(entry: DictEntry | Unknown) -> Argument:
+    """Return an entry of a table as it was given; after a path that may not be taken nothing may be known of it."""
+    return Argument(entry.value, entry.node) if isinstance(entry, DictEntry) else Argument(entry, None)
 
 
 def plain(host: Host, given: Any, otherwise: Any = UNKNOWN) -> Any:
