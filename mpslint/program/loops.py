@@ -55,7 +55,6 @@ def for_loop(m: Walker, node: ast.For | ast.AsyncFor) -> bool:
         iterated = settled(iterated)
     if not m.is_silent:
         m.facts.loops.append((node, iterated, m.context))
-    iterated = loaders.going_through(m, iterated, node.iter)
     has_items = isinstance(iterated, Items) and bool(iterated.slots) and not (iterated.open and iterated.kind == "iterator")
     runs = has_items or loaders.is_batch(iterated)
     if may_fail(iterated):
