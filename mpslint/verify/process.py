@@ -13,7 +13,7 @@ import threading
 import time
 import uuid
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -120,24 +120,23 @@ def run(
 
 
 ENDING = threading.Event()
-"""Set when the whole program is about to end: every run stops."""
-
-
-@contextlib.contextmanager
-def stopping_runs() -> Iterator[None]:
-    """Have runs in other threads stop when an exception, such as Ctrl-C or SIGTERM, ends what waits for them."""
-    ENDING.clear()
-    try:
-        yield
-    except BaseException:
-        ENDING.set()
-        raise
+"""Set while `at_once` ends because of an exception: every run stops."""
 
 
 def at_once(work: Callable[[Given], Made], given: Sequence[Given]) -> list[Made]:
-    """Return what some work makes of each thing given, of two at a time where there are two cores."""
-    with ThreadPoolExecutor(max_workers=min(2, os.cpu_count() or 1)) as pool, stopping_runs():
-        return list(pool.map(work, given))
+    """Return what some work makes of each thing given, of two at a time where there are two cores.
+
+    An exception, such as Ctrl-C or SIGTERM, stops the runs of the other threads, and no later ones.
+    """
+    try:
+        with ThreadPoolExecutor(max_workers=min(2, os.cpu_count() or 1)) as pool:
+            try:
+                return list(pool.map(work, given))
+            except BaseException:
+                ENDING.set()
+                raise
+    finally:
+        ENDING.clear()
 
 
 class _Keeper:

@@ -68,6 +68,24 @@ ESCAPED = (
 """A daemon that left its session, its parent and its environment, ignores SIGTERM, and holds the pipe of the output."""
 
 
+def test_an_error_stops_the_runs_beside_it_and_no_later_ones(tmp_path: Path) -> None:
+    """In an editor's server the runs after a failed one ended at once, with a signal that nobody had sent."""
+    ends = []
+
+    def work_of(name: str) -> None:
+        if name == "fails":
+            assert comes_true((tmp_path / "started").exists)
+            raise ValueError(name)
+        ends.append(bounded("open('started', 'w'); import time; time.sleep(1000)  # beside-mark", tmp_path))
+
+    with pytest.raises(ValueError, match="fails"):
+        process.at_once(work_of, ["fails", "runs"])
+
+    assert [one.code for one in ends] == [-signal.SIGTERM]
+    assert not is_left("beside-mark")
+    assert bounded("print('later')", tmp_path).output == "later\n"
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux gives orphans to a child subreaper")
 def test_the_table_of_processes_is_not_read_while_a_command_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     """It was read twenty times a second, on a Mac by starting `ps` each time."""
