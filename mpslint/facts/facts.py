@@ -8,13 +8,13 @@ by the walk anyway; each expression by which it is read is noted. What is never 
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING
 
 from mpslint.core.finding import Span
 from mpslint.core.record import record
-from mpslint.facts.events import TensorEvent
+from mpslint.facts.events import Certainty, TensorEvent
 from mpslint.facts.values import Bound, Call, Class, Context, Frame, Function, Instance, Known, Loop, OneOf, PassKey, Unknown, Value
 
 if TYPE_CHECKING:
@@ -354,6 +354,29 @@ class Facts:
         """Forget what was seen since: it is about to be walked anew, with less known."""
         for name, known in zip(SEEN, marks, strict=True):
             del getattr(self, name)[known:]
+
+    def taken(self, noted: int) -> list[TensorEvent]:
+        """Take away the events noted since there were so many, and return them: the rounds of a loop are walked again one by one."""
+        events = self.events[noted:]
+        del self.events[noted:]
+        return events
+
+    def told(self, of_any: Sequence[TensorEvent], noted: int, body: Sequence[ast.AST]) -> None:
+        """Note what happens in a loop, seen in a walk as any of its rounds and, since so many events were noted, in each by itself.
+
+        Of what happens at one place the most certain counts: each round has its turn. What only the first walk takes to be possible in
+        its `body` isn't, as then nothing about the rounds is unknown; without one, only that walk counts.
+        """
+        order = [*Certainty]
+        of_each: dict[tuple[str, int, str], TensorEvent] = {}
+        for event in self.taken(noted) if body else ():
+            key = event.kind, id(event.node), event.of
+            known = of_each.get(key)
+            if known is None or order.index(event.certainty) < order.index(known.certainty):
+                of_each[key] = event
+        inside = {id(one) for part in body for one in ast.walk(part)} if of_any else set()
+        left = (one for one in of_any if (one.kind, id(one.node), one.of) not in of_each and id(one.node) not in inside)
+        self.events[noted:] = [*left, *of_each.values()]
 
     def release(self) -> None:
         """Untie what was walked, once nothing is asked any more: it refers to itself in circles, which are costly to find and give back."""

@@ -366,6 +366,8 @@ UNKNOWN = Unknown()
 LATER: Slots = {}
 """The content of what an iterator goes through, where each of its items is worked out only when it is asked for."""
 LOOP = Unknown("loop")
+IN_EACH_ROUND = 0
+"""When a list or dict was made that no one has yet: a loader, or a generator, makes another one for each round of a loop."""
 BASES = "__bases__"
 """The attribute of a class that nothing has asked about unless the program writes it."""
 MAYBE = Unknown("another path")

@@ -312,6 +312,8 @@ def get_item(m: Walker, base: Value, index: Value) -> Value:
         entries = [entry.value for entry in base.slots.values()]
         is_one = bool(entries) and not base.is_open and all(entry is entries[0] for entry in entries)
         return entries[0] if is_one else base.each if base.each is not None and is_longest(base.each) else loaders.value_of(base)
+    if isinstance(base, Items) and base.kind in ("list", "tuple") and not isinstance(index, Known):
+        return loaders.any_of(base)
     if not isinstance(index, Known) or not is_hashable(index.value):
         return UNKNOWN
     if isinstance(base, Mapping):

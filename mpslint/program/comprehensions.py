@@ -14,7 +14,7 @@ from mpslint.program.lists import iterated as iterated_values
 from mpslint.program.machine import Walker
 from mpslint.program.places import Writes, parts_of
 from mpslint.tensors import loaders, modules
-from mpslint.tensors.traits import is_kept, part_of
+from mpslint.tensors.traits import is_array, is_kept, is_tensor, part_of
 
 MOST_ROUNDS = 64
 """Rounds that are worked out one by one."""
@@ -25,10 +25,13 @@ MOST_STEPS_OF_ROUNDS = 20_000
 
 def comprehension(m: Walker, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp) -> Value:
     """Return what a comprehension makes; what it calls is noted once."""
-    begun = count_made()
+    begun, noted = count_made(), len(m.facts.events)
     found, written = _any_round(m, node)
     if (isinstance(found, (Items, Mapping)) and (found.open if isinstance(found, Items) else found.is_open)) or written:
+        events, is_told, m.is_told = m.facts.taken(noted), m.is_told, m.is_told or not m.is_silent
         exact = _exact(m, node)
+        m.is_told = is_told
+        m.facts.told(events, noted, (node,) if exact is not None else ())
         if exact is not None:
             return exact
     _leave(m, written, _made(found, written, begun))
@@ -163,7 +166,9 @@ def _made_of(node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp,
 
 
 def _is_outside(value: Value) -> bool:
-    """Return whether a value is an object of a library: each call of one is a fact, and is noted once for all rounds."""
+    """Return whether a value is an object of a library, no tensor: each call of one is a fact, and is noted once for all rounds."""
+    if is_tensor(value) or is_array(value):
+        return False
     return isinstance(value, (Unknown, OneOf)) or (isinstance(value, Instance) and (value.cls is None or bool(value.cls.outside_bases())))
 
 
@@ -192,7 +197,7 @@ def assign_loop_target(m: Walker, target: ast.expr, iterated: Value) -> None:
     if isinstance(iterated, Items) and not iterated.open and iterated.slots:
         element = join_all(iterated.values())
     elif (each := loaders.each_of(iterated)) is not None:
-        element = each
+        element = loaders.anew(each)
     elif isinstance(iterated, Items) and iterated.each is not None:
         element = join_all([*iterated.values(), iterated.each])
     elif isinstance(iterated, Instance):

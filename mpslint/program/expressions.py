@@ -386,8 +386,10 @@ def _yielded(m: Walker, node: ast.Yield | ast.YieldFrom) -> Value:
     if node.value is not None:
         value = m.value(node.value)
         m.store.lose(value)
-        is_held = isinstance(value, Mapping) and not isinstance(node.value, ast.Dict)  # whoever gets it may write to it
-        each = value if isinstance(node, ast.Yield) else loaders.each_of(loaders.going_through(m, value, node))
+        is_held = (
+            isinstance(value, Mapping) and m.round is not None and value.born < m.round.begun
+        )  # who got it before may have written to it
+        each = loaders.as_yielded(value) if isinstance(node, ast.Yield) else loaders.each_of(loaders.going_through(m, value, node))
         m.yields.append(UNKNOWN if is_held or each is None else each)
         if isinstance(node, ast.YieldFrom) and not m.is_silent:
             m.facts.iterated.append((value, m.context))

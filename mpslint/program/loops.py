@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence, Set
+from typing import Any
 
 from mpslint.facts.joined import truth
 from mpslint.facts.values import (
@@ -106,9 +107,10 @@ def _element(iterated: Value, number: int, first: Sequence[object]) -> object:
     `first` are the keys of the dict that it goes through, when it began.
     """
     if isinstance(iterated, Items):
-        if iterated.open or any(_content(source) is not slots for source, slots in iterated.sources):
+        one = iterated.slots.get(number, END)
+        if iterated.open or not all(_is_as_before(one, source, slots) for source, slots in iterated.sources):
             raise _Undecided
-        return iterated.slots.get(number, END)
+        return one
     if isinstance(iterated, Mapping):
         keys = list(iterated.slots)
         if iterated.is_open or keys != first:
@@ -118,8 +120,17 @@ def _element(iterated: Value, number: int, first: Sequence[object]) -> object:
     return Known(text[number]) if number < len(text) else END
 
 
-def _content(source: Value) -> object:
-    return source.slots if isinstance(source, (Items, Mapping)) else None
+def _is_as_before(one: object, source: Value, slots: dict[Any, Any]) -> bool:
+    """Return whether a view of a list or dict that held `slots` still gives this: a dict may have got other values under other keys."""
+    now = source.slots if isinstance(source, (Items, Mapping)) else None
+    if now is slots or not isinstance(source, Mapping) or source.is_open or list(now or ()) != list(slots):
+        return now is slots
+    gone = {id(slots[key].value) for key, entry in source.slots.items() if entry.value is not slots[key].value}
+    return not any(id(inner) in gone for inner in ([*one.values(), *_inner(one)] if isinstance(one, Items) else [one]))
+
+
+def _inner(items: Items) -> list[Value]:
+    return [value for one in items.values() if isinstance(one, Items) for value in one.values()]
 
 
 def while_loop(m: Walker, node: ast.While) -> bool:
@@ -168,15 +179,18 @@ def _loop(
     if m.is_silent and following is not None and (ends := _rounds(m, node, following, bind, MOST_ROUND_STEPS)) is not None:
         return _finish(m, node, *ends)
     before, start = marks(m), m.steps
-    made = len(m.facts.objects)
+    made, noted = len(m.facts.objects), len(m.facts.events)
     states, breaks = any_round(m, node, begin)
     taken = m.steps - start
     if not runs:
         states = [*states, _of_made(states, {id(one.slots) for one in m.facts.objects[made:]})]
     if following is not None and not m.is_silent and taken * least < MOST_ROUND_STEPS:
         of_any = cut(m, before)
+        events = m.facts.taken(noted)
         with m.silently():
+            m.is_told = True
             ends = _rounds(m, node, following, bind, MOST_ROUND_STEPS)
+        m.facts.told(events, noted, node.body if ends is not None else ())
         if ends is not None:
             return _finish(m, node, *ends)
         for target, path in of_any:

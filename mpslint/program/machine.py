@@ -201,6 +201,13 @@ class Walker:
     """Facts are not recorded: the path is walked for its values only."""
     is_in_comprehension: bool = False
     """The rounds of a comprehension are walked, one by one."""
+    is_told: bool = False
+    """What happens to tensors is recorded on a silent path, too: the rounds of a loop, which are known, are walked one by one."""
+
+    @property
+    def is_mute(self) -> bool:
+        """Whether what happens to tensors isn't recorded."""
+        return self.is_silent and not self.is_told
 
     @property
     def is_exhausted(self) -> bool:
@@ -381,11 +388,12 @@ class Walker:
     @contextlib.contextmanager
     def silently(self, is_so: bool = True) -> Iterator[None]:
         """Walk something for its values only, where that `is_so`."""
-        before, self.is_silent = self.is_silent, self.is_silent or is_so
+        before = self.is_silent, self.is_told
+        self.is_silent, self.is_told = self.is_silent or is_so, self.is_told and not is_so
         try:
             yield
         finally:
-            self.is_silent = before
+            self.is_silent, self.is_told = before
 
     @contextlib.contextmanager
     def leaving(self, *kinds: str, stops: bool = True) -> Iterator[tuple[Exit, Writes]]:

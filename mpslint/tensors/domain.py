@@ -110,7 +110,7 @@ def note_swapped(m: Machine, node: ast.Call, callee: Value, name: str, receiver:
     """Note that a layer or a function is given a tensor whose dimensions are swapped, and weren't copied."""
     own = [Argument(receiver, getattr(node.func, "value", None))] if receiver is not None and is_tensor(receiver) else []
     first = next(iter((*own, *arguments.positional)), None)
-    if first is not None and not m.is_silent and layout_of(first.value) == SWAPPED.value:
+    if first is not None and not m.is_mute and layout_of(first.value) == SWAPPED.value:
         of = callee.name if isinstance(callee, Instance) and is_module(callee) else name
         note(m, TensorEvent("swapped", node, (Operand(first.value, "", "", first.node),), Certainty.SURE, m.context, of))
 
@@ -164,7 +164,7 @@ def _onto(said: tuple[int, str], positional: tuple[Argument, ...], keywords: dic
 def note_generator(m: Machine, name: str, keywords: dict[str, Argument], drawn: Value, node: ast.Call) -> None:
     """Note that a call draws random numbers with a generator of another device than the one that they lie on."""
     kinds = load_kinds()
-    given = keywords.get(kinds.generator_argument) if not m.is_silent else None
+    given = keywords.get(kinds.generator_argument) if not m.is_mute else None
     if given is None:
         return
     place = joined_trait(given.value, PLACE)

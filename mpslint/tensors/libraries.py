@@ -56,7 +56,7 @@ def _summarise(m: Machine, sized: str, arguments: Arguments, node: ast.AST) -> N
             continue
         if sized and is_sized and isinstance(device, Known) and device.value in (None, kinds.default_place):
             move(m, one, Known(kinds.default_place, node), None)
-        elif not sized and not m.is_silent and not m.context.handlers:
+        elif not sized and not m.is_mute and not m.context.handlers:
             shown = Operand(one, kinds.gpu, "", None, origin_of(trait(one, PLACE)))
             note(m, TensorEvent("refused", node, (shown,), Certainty.SURE, m.context))
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from mpslint.facts.joined import join_all
 from mpslint.facts.values import (
+    IN_EACH_ROUND,
     UNKNOWN,
     Argument,
     AtMost,
@@ -186,7 +187,7 @@ def _collated(m: Machine, collate: Value, sample: Value, node: ast.AST, size: Va
     if isinstance(function, Function):
         own = [collate.receiver] if isinstance(collate, Bound) else []
         batch = _followed(m, function, [*own, Items("list", {}, node, open=True, each=sample)], node)
-        return batch if batch is not UNKNOWN else batch_on_cpu(node, is_sure=False)
+        return _copied(batch, IN_EACH_ROUND) if batch is not UNKNOWN else batch_on_cpu(node, is_sure=False)
     if isinstance(collate, Known) and collate.value is None:
         return default_collate(sample, node, size)
     return batch_on_cpu(node, is_sure=False)
@@ -196,19 +197,21 @@ def default_collate(sample: Value, node: ast.AST, size: Value = UNKNOWN) -> Valu
     """Return what torch's own collate function makes of as many samples: real numbers become float64, arrays keep their dtype."""
     kinds = load_kinds()
     if isinstance(sample, OneOf):
-        return join_all([default_collate(one, node, size) for one in sample.values])
+        one = _alike(sample.values)
+        return join_all([default_collate(one, node, size) for one in (sample.values if one is UNKNOWN else [one])])
     if isinstance(sample, Known):
         dtypes = {bool: "bool", int: kinds.default_integer, float: "float64"}
         return _batch(Known(dtypes[type(sample.value)], sample.origin), node) if type(sample.value) in dtypes else sample
     if isinstance(sample, Items):
-        return Items("list", {key: default_collate(one, node, size) for key, one in sample.slots.items()}, sample.origin, sample.open)
+        parts = {key: default_collate(one, node, size) for key, one in sample.slots.items()}
+        return Items("list", parts, sample.origin, sample.open, born=IN_EACH_ROUND)
     if isinstance(sample, Mapping):
         entries = {
             key: DictEntry(default_collate(entry.value, node, size), entry.node)
             for key, entry in sample.slots.items()
             if isinstance(entry, DictEntry)
         }
-        return Mapping(entries, sample.origin, sample.is_open)
+        return Mapping(entries, sample.origin, sample.is_open, born=IN_EACH_ROUND)
     if is_tensor(sample):
         batch = like(sample, Known(False))
         batch.slots[SHAPE] = batch_of(joined_trait(sample, SHAPE), size)
@@ -235,11 +238,12 @@ def _alike(values: Sequence[Value]) -> Value:
     first = values[0] if values else UNKNOWN
     if isinstance(first, Items) and all(isinstance(one, Items) and not one.open and len(one.slots) == len(first.slots) for one in values):
         parts = {number: _alike([one.slots[number] for one in values if isinstance(one, Items)]) for number in first.slots}
-        return Items(first.kind, parts) if any(one is not UNKNOWN for one in parts.values()) else UNKNOWN
+        return Items(first.kind, parts, born=IN_EACH_ROUND) if any(one is not UNKNOWN for one in parts.values()) else UNKNOWN
     if isinstance(first, Mapping) and all(isinstance(one, Mapping) and one.slots.keys() == first.slots.keys() for one in values):
         rows = {key: [one.slots[key] for one in values if isinstance(one, Mapping) and not one.is_open] for key in first.slots}
         if all(len(row) == len(values) and all(isinstance(one, DictEntry) for one in row) for row in rows.values()):
-            return Mapping({key: DictEntry(_alike([one.value for one in row]), row[0].node) for key, row in rows.items()})
+            entries = {key: DictEntry(_alike([one.value for one in row]), row[0].node) for key, row in rows.items()}
+            return Mapping(entries, born=IN_EACH_ROUND) if any(one.value is not UNKNOWN for one in entries.values()) else UNKNOWN
         return UNKNOWN
     joined = join_all(list(values)) if values else UNKNOWN
     return like(joined) if is_tensor(joined) or is_array(joined) else UNKNOWN
@@ -297,6 +301,41 @@ def each_of(value: Value) -> Value | None:
     return join_all(found)
 
 
+def any_of(items: Items) -> Value:
+    """Return what one of the items of a list is, whichever is meant: tensors, arrays, or dicts and tuples that hold some; else Unknown."""
+    values = [*items.values(), *([items.each or UNKNOWN] if items.open else [])]
+    if all(is_tensor(one) or is_array(one) for one in values):
+        return join_all(values)
+    return (values[0] if len(values) == 1 else OneOf(tuple(values))) if _alike(values) is not UNKNOWN else UNKNOWN
+
+
+def anew(value: Value) -> Value:
+    """Return what goes through a loader as one round of a loop gets it: with lists and dicts of its own, which the next one doesn't see."""
+    return _copied(value, None)
+
+
+def as_yielded(value: Value) -> Value:
+    """Return what a generator yields, as it is now: it may change it later."""
+    return _copied(value, IN_EACH_ROUND) if isinstance(value, Mapping) else value
+
+
+def _copied(value: Value, born: int | None) -> Value:
+    """Return a value with other lists and dicts in the place of those that are made in each round, or where that is `born`, of all."""
+    if isinstance(value, OneOf):
+        return OneOf(tuple(_copied(one, born) for one in value.values))
+    if not isinstance(value, (Items, Mapping)) or (isinstance(value, Mapping) and value.owner is not None):
+        return value
+    held = {key: one.value if isinstance(one, DictEntry) else one for key, one in value.slots.items()}
+    inner = {key: _copied(one, born) for key, one in held.items()}
+    if born is None and value.born != IN_EACH_ROUND and all(one is held[key] for key, one in inner.items()):
+        return value
+    when = count_made() if born is None else born
+    if isinstance(value, Items):
+        return Items(value.kind, inner, value.origin, value.open, value.each, born=when)
+    entries = {key: DictEntry(one, value.slots[key].node, value.slots[key].is_sure) for key, one in inner.items()}
+    return Mapping(entries, value.origin, value.is_open, each=value.each, born=when)
+
+
 def contained(value: Value) -> Value | None:
     """Return what a container of modules holds, one of them standing for all; None for another value."""
     content = content_of(value)
@@ -332,7 +371,7 @@ def of_iterable(receiver: Instance, method: str, result: Instance) -> Value | No
     if method in ("__iter__", "values", "keys"):
         result.slots[EACH] = KEY if method == "keys" else trait(receiver, EACH)
         return result
-    return trait(receiver, EACH) if method in ("__next__", "get", "pop") else None
+    return anew(trait(receiver, EACH)) if method in ("__next__", "get", "pop") else None
 
 
 def is_batch(value: Value) -> bool:

@@ -109,7 +109,7 @@ def meet(m: Machine, node: ast.AST, operands: Sequence[Met], of: str, name: str,
     With `scalars`, a CPU tensor without dimensions goes with all. Where the operation isn't known (`is_known`), nothing is sure.
     """
     left = [one for one in operands if one.place is not RAISED]
-    if m.is_silent or len(left) < 2:
+    if m.is_mute or len(left) < 2:
         return len(left) < len(operands)
     operands = left
     gpu, order = load_kinds().gpu, [*Certainty]
@@ -132,7 +132,7 @@ def meet(m: Machine, node: ast.AST, operands: Sequence[Met], of: str, name: str,
 
 def note_unfollowed(m: Machine, node: ast.AST) -> None:
     """Note that the program has something computed where the interpreter doesn't follow it: in a hook, in a backward pass of its own."""
-    if not m.is_silent:
+    if not m.is_mute:
         note(m, TensorEvent("unfollowed", node, (Operand(UNKNOWN, "", "", node, None),), Certainty.UNKNOWN, m.context))
 
 
@@ -141,7 +141,7 @@ def name_device(m: Machine, node: ast.AST, place: Value, is_used: bool = True) -
     kinds = load_kinds()
     for kind, is_meant in (("no_device", kinds.is_no_device), *([("absent", kinds.is_absent)] if is_used else [])):
         meant = next((one for one in alternatives_of(place) if device_text(one) and is_meant(device_text(one))), None)
-        if meant is not None and not m.is_silent:
+        if meant is not None and not m.is_mute:
             certainty = Certainty.GUARDED if isinstance(place, OneOf) else Certainty.ASSUMED if is_assumed(place) else Certainty.SURE
             shown = Operand(meant, device_text(meant), "", origin_of(meant) or node, origin_of(meant))
             note(m, TensorEvent(kind, node, (shown,), certainty, m.context))
@@ -150,7 +150,7 @@ def name_device(m: Machine, node: ast.AST, place: Value, is_used: bool = True) -
 def note_other_autocast(m: Machine, place: Value, node: ast.AST) -> None:
     """Note that what has its weights on the Mac's GPU is computed under an autocast for the CPU, which leaves it as it is."""
     kinds = load_kinds()
-    if m.is_silent or devices_of(place) != {kinds.gpu}:
+    if m.is_mute or devices_of(place) != {kinds.gpu}:
         return
     for manager in m.context.managers:
         call = manager.call if isinstance(manager, Instance) and manager.name in kinds.autocasts else None
@@ -215,7 +215,7 @@ def operand(one: Met) -> Operand:
 def wide(m: Machine, node: ast.AST, value: Value, dtype: Value, place: Value, of: str, name: str = "") -> bool:
     """Note that a tensor of a dtype that the Mac's GPU lacks is, or may be, put, made or cast there; return whether it surely is."""
     kinds = load_kinds()
-    if m.is_silent or kinds.gpu not in devices_of(place):
+    if m.is_mute or kinds.gpu not in devices_of(place):
         return False
     names = frozenset(dtype_of(one) for one in alternatives_of(dtype))
     if not names & kinds.lacks and (of == "cast" or "" not in names):  # what is computed there of what isn't float64 isn't either
@@ -240,7 +240,7 @@ def on_cpu(
     `kind` is "numpy" where it's made an array.
     """
     place, graph = joined_trait(value, PLACE), joined_trait(value, GRAPH)
-    if m.is_silent or is_array(value) or is_module(value) or (place is UNKNOWN and not is_tensor(value)):
+    if m.is_mute or is_array(value) or is_module(value) or (place is UNKNOWN and not is_tensor(value)):
         return
     kinds = load_kinds()
     shown = Operand(value, device_text(place), dtype_of(joined_trait(value, DTYPE)), at, origin_of(place))

@@ -43,7 +43,7 @@ def note_large(m: Machine, node: ast.AST, made: Value, operands: Sequence[Value]
     test that isn't decided (`if self.flash`) nothing is certain.
     """
     largest = operands[0] if signature.copies and operands else made
-    if m.is_silent or not m.context.called or m.context.guards or (shape := shape_of(largest)) is None:
+    if m.is_mute or not m.context.called or m.context.guards or (shape := shape_of(largest)) is None:
         return
     places = [joined_trait(one, PLACE) for one in (largest, *operands)]
     if any(devices_of(one) != {load_kinds().gpu} or is_assumed(one) for one in places[:1]):

@@ -152,7 +152,7 @@ def write_item(m: Machine, node: ast.stmt, base: Value, index: Argument, written
         return True
     if is_tensor(base):
         _meet_index(m, node, (node, node), base, index.value)
-        if is_tensor(value) and devices_of(joined_trait(value, PLACE)) == {kinds.gpu} and _starts_later(index) and not m.is_silent:
+        if is_tensor(value) and devices_of(joined_trait(value, PLACE)) == {kinds.gpu} and _starts_later(index) and not m.is_mute:
             place = joined_trait(base, PLACE)
             if devices_of(place) == {kinds.default_place} and not is_assumed(place):
                 shown = Operand(value, kinds.gpu, "", written.node)

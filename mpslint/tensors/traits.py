@@ -89,6 +89,10 @@ class Machine(Protocol):
     dropped: ast.AST | None
 
     @property
+    def is_mute(self) -> bool:
+        """Whether what happens to tensors isn't recorded."""
+
+    @property
     def calls(self) -> Any:
         """What follows calls of the program's functions."""
 
@@ -144,9 +148,12 @@ def joined_trait(value: Value, key: tuple[str, str]) -> Value:
 
 
 def joined_dtype(value: Value) -> Value:
-    """Return the dtype of a value that may be one of several; of an array it says that it's an array's."""
+    """Return the dtype of a value that may be one of several; of what is an array, or float64 for one of them, it says that it may be."""
     found = joined_trait(value, DTYPE)
-    return OF_ARRAY if found is UNKNOWN and is_array(value) else found
+    is_wide = found is UNKNOWN and any(
+        trait(one, DTYPE) is OF_ARRAY or dtype_of(trait(one, DTYPE)) in load_kinds().lacks for one in alternatives_of(value)
+    )
+    return OF_ARRAY if found is UNKNOWN and (is_wide or is_array(value)) else found
 
 
 def joined_zero(value: Value) -> Value:
@@ -278,7 +285,7 @@ def like(value: Value, zero: Value | None = None, graph: Value | None = None) ->
             made.slots[key] = found
     graph = joined_trait(value, GRAPH) if graph is None else graph
     zero = joined_zero(value) if zero is None else zero
-    return typed(made, first.kind, place=joined_trait(value, PLACE), dtype=joined_trait(value, DTYPE), graph=graph, zero=zero)
+    return typed(made, first.kind, place=joined_trait(value, PLACE), dtype=joined_dtype(value), graph=graph, zero=zero)
 
 
 def is_module_class(cls: Class) -> bool:

@@ -65,7 +65,7 @@ KNOWN = {
     "a list comprehension with one entry that is unknown": ("probe([i + 1 for i in [1, f()]])", []),
     "a list comprehension with a test that is unknown": ("probe([i for i in [1, 2] if f(i)])", []),
     "an object of a dict comprehension by a key": ("import torch\nd = {x: torch.ones(2) for x in ['a', 'b']}\nprobe(d['a'])", "object torch.ones"),
-    "an object of a dict comprehension by any key": ("import torch\nd = {x: torch.ones(2) for x in ['a', 'b']}\nprobe(d[f()])", "object torch.ones"),
+    "an object of a dict comprehension by any key": ("import torch\nd = {x: torch.Generator() for x in ['a', 'b']}\nprobe(d[f()])", "object torch.Generator"),
     "an entry of a dict by one of two keys": ("d = {'a': 1, 'b': 2, 'c': 3}\nfor k in ['a', 'b']:\n    probe(d[k])", {1, 2}),
     "int over the words of a constant": ("probe(list(map(int, '0,1'.split(','))))", [0, 1]),
     "a getter of a dotted key": (GETTER + "probe(get({'a': {'b': {'c': 16}}}, 'a.b.c', 8))", 16),
