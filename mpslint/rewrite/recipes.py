@@ -198,11 +198,11 @@ def _text_parts(recipe: FixRecipe, match: Match, evidence: Evidence) -> list[Wri
     if recipe.replace:
         text = fill(recipe.replace, match, evidence)
         parts.append(WrittenSetting((Edit(match.span, text),), text))
-    if recipe.remove_statement:
-        edit = _statement_removal(match, evidence)
+    if recipe.remove_statement or recipe.skip_statement:
+        edit = _statement_removal(match, evidence, recipe.skip_statement and not evidence.target.is_only_machine)
         if edit is None:
             return None
-        parts.append(WrittenSetting((edit,), "removed"))
+        parts.append(WrittenSetting((edit,), edit.text.partition("\n")[0].strip() or "removed"))
     return parts
 
 
@@ -253,8 +253,11 @@ def _with_arguments(template: str, call: Call, evidence: Evidence) -> str | None
     return template
 
 
-def _statement_removal(match: Match, evidence: Evidence) -> Edit | None:
-    """Return the edit that removes the statement a match is in: its line, or `pass` where a block would be left empty."""
+def _statement_removal(match: Match, evidence: Evidence, on_a_mac: bool) -> Edit | None:
+    """Return the edit that removes the statement a match is in: its line, or `pass` where a block would be left empty.
+
+    Where only `on_a_mac`, it puts a test before the statement.
+    """
     if evidence.document.kind not in (Kind.PYTHON, Kind.NOTEBOOK):
         return line_removal(evidence.document, match.span)
     found = _statement_at(match.span, evidence)
@@ -264,11 +267,14 @@ def _statement_removal(match: Match, evidence: Evidence) -> Edit | None:
     text, span = evidence.document.text, evidence.span_of(statement)
     if span not in match.span:
         return None  # the statement does more than what was found
-    if len(siblings) == 1 and statement not in evidence.parsed.body:
+    if len(siblings) == 1 and statement not in evidence.parsed.body and not on_a_mac:
         return Edit(span, "pass")
     lines = evidence.document.lines_of(span)
-    is_alone = not text[lines.start : span.start].strip() and not text[span.end : lines.end].split("#")[0].strip()
-    return Edit(lines, "") if is_alone else None
+    indent = text[lines.start : span.start]
+    if indent.strip() or text[span.end : lines.end].split("#")[0].strip():
+        return None
+    test = f"if not {platform_data('cuda')['devices']['asks_for_mps']}:{evidence.document.newline_at(span.start)}{indent}    "
+    return Edit(Span(span.start, span.start), test) if on_a_mac else Edit(lines, "")
 
 
 def _statement_at(span: Span, evidence: Evidence) -> tuple[ast.stmt, Sequence[ast.stmt]] | None:

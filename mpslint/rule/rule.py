@@ -77,6 +77,8 @@ class FixRecipe:
     value that was found. The recipe is passed over where there is none."""
     remove_argument: bool = False
     remove_statement: bool = False
+    skip_statement: bool = False
+    """The statement is left out on a Mac, and stays on every other machine."""
     replace: str = ""
     argument: Mapping[str, str] = field(default_factory=dict)
     """Arguments to give to the call, as Python text; `{old}` is what the argument says now."""

@@ -24,7 +24,9 @@ NAMES = (str, list)
 _TYPES: Mapping[str, tuple[type, ...]] = {
     **dict.fromkeys("id name title why at severity message safety summary advice reason rewrite holds".split(), TEXT),
     **dict.fromkeys("replace bad good ok file of before is_a leads_to check behaviour versions matches".split(), TEXT),
-    **dict.fromkeys("by_default any_machine worsens as_one terse tried on_request remove_argument remove_statement".split(), (bool,)),
+    **dict.fromkeys(
+        "by_default any_machine worsens as_one terse tried on_request remove_argument remove_statement skip_statement".split(), (bool,)
+    ),
     **dict.fromkeys("known_miss unsafe any written missing direct settled trains trained chooses_device program".split(), (bool,)),
     **dict.fromkeys("setting product ratio call method environment handler import role uses asks chip runs_on".split(), NAMES),
     **dict.fromkeys("unless_guarded plan roles styles does or_calls made_by reads".split(), NAMES),

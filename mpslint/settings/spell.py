@@ -9,6 +9,7 @@ from typing import Any
 from mpslint.config.yaml_edit import scalar_text
 from mpslint.core.finding import Edit, Span
 from mpslint.core.grouped import grouped
+from mpslint.core.knowledge import platform_data
 from mpslint.facts.values import Call, Known, is_weak
 from mpslint.program.call_text import with_argument, without_argument
 from mpslint.settings.evidence import Evidence
@@ -84,7 +85,7 @@ def _replace_value(evidence: Evidence, setting: Setting, text: str) -> WrittenSe
     if text == "False" and _asks_the_machine(evidence, setting):
         text = f"torch.cuda.is_available() and {_operand(evidence.document.text[span.start : span.end])}"
         return WrittenSetting((Edit(span, text),), f"{setting.spelling}={text}")
-    narrower = _only_with_cuda(evidence, setting, text)
+    narrower = _other_on_a_mac(evidence, setting, text)
     if narrower is not None:
         return narrower
     where = ""
@@ -105,8 +106,8 @@ def for_mac_only(name: str, old: str, new: str, evidence: Evidence) -> str:
     if not template or evidence.target.is_only_machine:
         return new
     whole = template.format(old=alternative(old), new=new)
-    test = whole.removeprefix("True if ").removesuffix(" else False")
-    return test if (old, new) == ("True", "False") else whole
+    test = whole.removeprefix("False if ").removesuffix(" else True")
+    return f"not {test}" if (old, new) == ("True", "False") else whole
 
 
 def alternative(text: str) -> str:
@@ -118,14 +119,15 @@ def alternative(text: str) -> str:
     return f"({text})" if isinstance(tree, (ast.IfExp, ast.Lambda, ast.NamedExpr)) or "\n" in text else text
 
 
-def _only_with_cuda(evidence: Evidence, setting: Setting, text: str) -> WrittenSetting | None:
-    """Return the edit after which `x if test else text` is x only where there is CUDA, so that nothing changes there."""
+def _other_on_a_mac(evidence: Evidence, setting: Setting, text: str) -> WrittenSetting | None:
+    """Return the edit after which `x if test else text` is text on a Mac, and what it was on every other machine."""
     node = setting.argument.node if setting.argument is not None else None
     if not isinstance(node, ast.IfExp) or setting.value_span != evidence.span_of(node):
         return None
     if ast.dump(node.orelse) != ast.dump(ast.parse(text, mode="eval").body):
         return None
-    test = f"torch.cuda.is_available() and {_operand(evidence.text_of(node.test))}"
+    asks = platform_data("cuda")["devices"]["asks_for_mps"]
+    test = f"not {asks} and {_operand(evidence.text_of(node.test))}"
     return WrittenSetting((Edit(evidence.span_of(node.test), test),), f"{setting.spelling}=... if {test} else {text}")
 
 

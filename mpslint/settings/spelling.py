@@ -141,6 +141,6 @@ def as_on(target: Target, text: str) -> str:
         choice = re.fullmatch(rf"(.+?) if {re.escape(question)} else (.+)", text)
         if choice is not None:
             text = choice[1] if answer else choice[2]
-        elif text == question:
-            text = str(answer)
+        elif text in (question, f"not {question}"):
+            text = str(answer == (text == question))
     return text

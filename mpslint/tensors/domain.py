@@ -139,7 +139,8 @@ def _function(m: Machine, name: str, arguments: Arguments, node: ast.Call, resul
     if name in kinds.parameters and positional:
         return as_parameter(positional[0].value, keywords.get("requires_grad"), result)
     if signature is not None and signature.is_module:
-        make_module(m, signature, positional, keywords, node, result)
+        rest = [Argument(UNKNOWN, node)] if is_open and signature.inside else []
+        make_module(m, signature, [*positional, *rest], keywords, node, result)
         return result
     if name in kinds.tensor_types:
         where, dtype = Known(kinds.default_place, node), Known(kinds.tensor_types[name], node)

@@ -322,7 +322,8 @@ def as_yielded(value: Value) -> Value:
 def _copied(value: Value, born: int | None) -> Value:
     """Return a value with other lists and dicts in the place of those that are made in each round, or where that is `born`, of all."""
     if isinstance(value, OneOf):
-        return OneOf(tuple(_copied(one, born) for one in value.values))
+        parts = tuple(_copied(one, born) for one in value.values)
+        return OneOf(parts) if any(one is not old for one, old in zip(parts, value.values, strict=True)) else value
     if not isinstance(value, (Items, Mapping)) or (isinstance(value, Mapping) and value.owner is not None):
         return value
     held = {key: one.value if isinstance(one, DictEntry) else one for key, one in value.slots.items()}

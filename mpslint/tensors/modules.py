@@ -304,20 +304,21 @@ def call_module(
     if own is None and module.call is not None and module.name and not fits(module.name, load_kinds().module_makers):
         inputs = [one for one in inputs if not one.may_be_number]  # a library's object, such as a pipeline, takes anything
     weights = weights_of(module, node.func)
-    if own is None and not fits(module.name, load_kinds().module_makers):  # of a class that nobody sees: what it takes and gives is assumed
+    is_seen = own is not None and not inner  # else of a class, or around a module, that nobody sees: what it takes and gives is assumed
+    if not is_seen and not fits(module.name, load_kinds().module_makers):
         weights = Met(module, node.func, weakened(weights.place), Known(False))
     tensors = [one for one in inputs if not one.may_be_number]
-    has_weights = not is_without_weights(module)
+    has_weights = bool(inner) or not is_without_weights(module)
     meeting = [*([weights] if has_weights else []), *inputs]
-    raises = meet(m, node, meeting, "module" if own is not None else "outside module", name, scalars=False)
+    raises = meet(m, node, meeting, "module" if is_seen else "outside module", name, scalars=False)
     note_other_autocast(m, weights.place if has_weights else UNKNOWN, node)
     place = RAISED if raises else weights.place if has_weights else tensors[0].place if tensors else UNKNOWN
     note_use(m, place)
     dtype = trait(module, DTYPE) if has_weights else joined_trait(tensors[0].value, DTYPE) if tensors else UNKNOWN
-    graph = Known(False) if is_without_graph(m) else _graph(module, inputs, own is None) if has_weights else graph_of(inputs)
+    graph = Known(False) if is_without_graph(m) else _graph(module, inputs, not is_seen) if has_weights else graph_of(inputs)
     values = [one.value for one in inputs]
     graph = note_pass(m, module, node, graph, values) if has_weights else computed(graph, values)
-    if own is None:  # what a library's model gives: tensors on its device, in a group of some kind
+    if own is None or inner:  # what a library's model gives: tensors on its device, in a group of some kind
         typed(result, load_kinds().tensor, place=place, graph=graph)
         result.slots[EACH] = like(result)
         return result

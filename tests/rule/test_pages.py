@@ -54,7 +54,7 @@ def test_a_wrong_example_is_told(folder: Path) -> None:
     assert done.returncode == 1
     assert "TEAM001-large-evaluation-batch.yaml: example 1: the fix of bad does not give good:" in done.stdout
     assert (
-        '+args = TrainingArguments("out", per_device_eval_batch_size=128 if torch.cuda.is_available() else 32, eval_strategy="epoch")'
+        '+args = TrainingArguments("out", per_device_eval_batch_size=32 if torch.backends.mps.is_available() else 128, eval_strategy="epoch")'
         in done.stdout
     )
     assert "example 2: ok is reported: Evaluation takes 128 samples at once" in done.stdout
@@ -69,7 +69,7 @@ def test_the_rule_is_used_by_check_and_fix(folder: Path) -> None:
     fixed = run(folder, "fix", "train.py", "--apply")
 
     assert "TEAM001 Evaluation takes 128 samples at once" in checked.stdout
-    assert "=128 if torch.cuda.is_available() else 32," in (folder / "train.py").read_text(), fixed.stderr
+    assert "=32 if torch.backends.mps.is_available() else 128," in (folder / "train.py").read_text(), fixed.stderr
 
 
 def test_the_page_names_the_vocabulary() -> None:

@@ -82,3 +82,16 @@ def test_what_has_raised_is_noted_once(code: str) -> None:
     """Of what comes of an operation that raises nothing is said, and an array that meets a tensor isn't cast."""
     assert line_that_raises(HEAD + code)
     assert len([event for event in events_of(HEAD + code) if event.certainty is Certainty.SURE]) == 1
+
+
+@pytest.mark.parametrize(
+    "layers",
+    ["*list(resnet.children())[:-1]", "*(list(resnet.fc._modules.values())[:-1] + [nn.Linear(4, 2)])", "nn.ReLU(), make_layer()"],
+)
+def test_layers_that_nobody_sees_may_have_weights(layers: str) -> None:
+    """A container around layers that aren't known isn't taken for one without weights, to which any input would be right."""
+    code = f"from torchvision.models import resnet18\nfrom layers import make_layer\nresnet = resnet18()\nnet = nn.Sequential({layers}).to(dev)\n"
+
+    told = [event for event in events_of(HEAD + code + "y = net(torch.ones(1, 4))\n") if event.kind == "mismatch"]
+
+    assert [event.certainty for event in told] == [Certainty.ASSUMED]
