@@ -45,7 +45,7 @@ from mpslint.program.places import BOUNDED, MUTABLE, TYPES
 from mpslint.tensors import loaders
 from mpslint.tensors.kinds import load_kinds
 from mpslint.tensors.signatures import load_signatures
-from mpslint.tensors.traits import NUMBER, asked_for_tensor
+from mpslint.tensors.traits import NUMBER, REAL, WHOLE, asked_for_tensor
 
 LONGEST_TEXT = 1 << 16
 PURE = frozenset(["int", "float", "str", "bool", "abs", "round", "len", "min", "max", "sum", "complex", "repr"])
@@ -81,7 +81,7 @@ def call_builtin(m: Walker, name: str, arguments: CallArguments, node: ast.Call)
         m.facts.iterated += [(value, m.context) for value in values if isinstance(value, Instance)]
     if name in PURE and not (name == "sum" and values and not isinstance(values[0], Known)):
         plain = _pure(name, values, arguments, node)
-        return NUMBER if plain is UNKNOWN and name in PLAIN else plain
+        return {"float": REAL, "int": WHOLE, "len": WHOLE}.get(name, NUMBER) if plain is UNKNOWN and name in PLAIN else plain
     if name in CONSUMING and any(map(lists.may_fail, values)):
         may_raise(m)
     if name in COMPARING and not all(isinstance(one, Known) for value in values if isinstance(value, Items) for one in value.values()):

@@ -29,25 +29,26 @@ from mpslint.program.exits import Departure, Exit, Raised, cut, marks
 from mpslint.program.machine import DEEPEST_CALL, Walker
 from mpslint.program.stubs import hooks as stubs
 from mpslint.program.walk import assigning
-from mpslint.tensors.loaders import generated
+from mpslint.tensors.loaders import depth_of, generated
 from mpslint.tensors.traits import is_module
 
 MOST_KEPT = 128  # results that a function keeps which says nothing else
-DEEPEST_SETTINGS = 3
-"""Objects of settings within one another whose constructor is followed."""
 
 
 def _is_within_itself(m: Walker, function: Function, positional: Sequence[Value]) -> bool:
-    """Return whether a function runs within itself too often to be followed: a constructor of settings makes an object for each dict in a
-    dict, and modules hold modules of their own class, of which each runs once."""
-    running = [own for node, own in m.running if node is function.node]
-    if not running:
+    """Return whether a function runs within itself too often to be followed: what goes into lists and dicts that it is given comes to an
+    end (batches, an object of settings for each dict in a dict), and modules hold modules of their own class, of which each runs once."""
+    within = [given for node, given in m.running if node is function.node]
+    if not within or _goes_down(within, positional):
         return False
     own = positional[0] if positional else UNKNOWN
-    if function.name != "__init__":
-        return not is_module(own) or any(one is own for one in running)
-    is_plain = function.cls is not None and all(one in ("builtins.dict", "builtins.object") for one in function.cls.outside_bases())
-    return not is_plain or len(running) > DEEPEST_SETTINGS
+    return function.name == "__init__" or not is_module(own) or any(given[:1] and given[0] is own for given in within)
+
+
+def _goes_down(within: Sequence[Sequence[Value]], positional: Sequence[Value]) -> bool:
+    """Return whether the first or second argument is less deep with each call within the others."""
+    depths = [(depth_of(one), [depth_of(given[at]) for given in within if at < len(given)]) for at, one in enumerate(positional[:2])]
+    return any(len(outer) == len(within) and own < min(outer) for own, outer in depths)
 
 
 def call_function(
@@ -126,7 +127,7 @@ def _walk(
         yielded, m.yields = m.yields, []
     outer = m.context
     m.context = outer.entered(function.node, function.decorators, is_called, node)
-    m.running.append((function.node, positional[0] if positional else UNKNOWN))
+    m.running.append((function.node, positional))
     try:
         if isinstance(function.node, ast.Lambda):
             return m.value(function.node.body)

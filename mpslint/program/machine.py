@@ -143,8 +143,8 @@ class Walker:
     frame: Frame = field(default_factory=lambda: Frame(Names()))
     exits: list[Exit] = field(default_factory=list)
     """What a path that leaves early leaves for, innermost last."""
-    running: list[tuple[ast.AST, Value]] = field(default_factory=list)
-    """The functions that are walked, innermost last, with what each is a method of or else got first."""
+    running: list[tuple[ast.AST, Sequence[Value]]] = field(default_factory=list)
+    """The functions that are walked, innermost last, with what each was given."""
     yields: list[Value] = field(default_factory=list)
     """What the generator that is walked has given so far."""
     is_dead: bool = False

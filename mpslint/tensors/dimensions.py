@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from mpslint.facts.values import COMMAND_LINE, UNKNOWN, Instance, Items, Known, Value
 from mpslint.tensors.shapes import row_shape
-from mpslint.tensors.traits import DIMENSIONS, MAYBE, NUMBER, SHAPE, ZERO, is_array, is_number, is_tensor, joined_trait, joined_zero, like
+from mpslint.tensors.traits import DIMENSIONS, MAYBE, SHAPE, ZERO, is_array, is_number, is_tensor, joined_trait, joined_zero, like
 
 
 def dimensions_of(value: Value) -> int | None:
@@ -34,7 +34,7 @@ def size_argument(values: Sequence[Value]) -> int | None:
     first = values[0]
     if isinstance(first, Items):
         return None if first.open else len(first.slots)
-    is_whole = first in (NUMBER, COMMAND_LINE) or (isinstance(first, Known) and isinstance(first.value, int))
+    is_whole = first is COMMAND_LINE or is_number(first) or (isinstance(first, Known) and isinstance(first.value, int))
     return len(values) if is_whole or len(values) > 1 else None
 
 

@@ -8,7 +8,20 @@ from mpslint.core.record import record
 from mpslint.facts.joined import join_all
 from mpslint.facts.values import UNKNOWN, Instance, Items, Known, Value, alternatives_of, origin_of
 from mpslint.tensors.kinds import DTYPES, load_kinds
-from mpslint.tensors.traits import EACH, MAYBE, NUMBER, dtype_of, is_array, is_tensor, is_true, joined_dtype, joined_zero, trait
+from mpslint.tensors.traits import (
+    EACH,
+    MAYBE,
+    NUMBER,
+    REAL,
+    WHOLE,
+    dtype_of,
+    is_array,
+    is_tensor,
+    is_true,
+    joined_dtype,
+    joined_zero,
+    trait,
+)
 
 _WHOLE, _REAL = 1, 2
 
@@ -106,6 +119,9 @@ def typed_operand(value: Value) -> Typed | None:
         kinds = {int: "int64", float: "float64", complex: "complex128"}
         kind = kinds.get(type(value.value))
         return Typed(kind, 0, Known(kind, value.origin, value.weak)) if kind is not None else None
+    if value is WHOLE or value is REAL:
+        kind = "int64" if value is WHOLE else "float64"
+        return Typed(kind, 0, Known(kind))
     if is_tensor(value) or is_array(value):
         dtype, zero = joined_dtype(value), joined_zero(value)
         return Typed(dtype_of(dtype), 1 if is_true(zero) else 2, dtype, is_array(value), zero is MAYBE)
@@ -119,6 +135,8 @@ def dtype_of_data(value: Value, default: Value) -> Value:
 
 def _dtype_of_element(value: Value, default: Value) -> Value:
     whole = load_kinds().default_integer
+    if value is WHOLE or value is REAL:
+        return Known(whole) if value is WHOLE else default
     if value is NUMBER:  # of Python: one of both, which isn't known
         return join_all([Known(whole), default])
     if isinstance(value, Known):

@@ -61,6 +61,7 @@ class Kinds:
     tensor_data: frozenset[str]
     data_views: frozenset[str]
     data_lists: frozenset[str]
+    collates: frozenset[str]
     passing: frozenset[str]
     data_readers: frozenset[str]
     data_hooks: frozenset[str]

@@ -31,8 +31,9 @@ from mpslint.tensors.traits import (
     DTYPE,
     EACH,
     KEY,
-    NUMBER,
+    REAL,
     SHAPE,
+    WHOLE,
     Machine,
     has_traits,
     is_array,
@@ -67,6 +68,9 @@ def make(
     if passed is not None and (each := each_of(going_through(m, passed.value, node))) is not None:
         result.slots[EACH] = each
         return result
+    if name in kinds.collates and positional and isinstance(samples := positional[0].value, Items):
+        whole = [*samples.values(), *([samples.each or UNKNOWN] if samples.open else [])]
+        return anew(default_collate(whole[0] if len(whole) == 1 else OneOf(tuple(whole)), node))
     hooks = (*positional[1:], *(keywords[key] for key in kinds.data_hooks if key in keywords))
     if fits(name, kinds.data_readers) and _is_read(kinds, (one.value for one in hooks)):
         result.slots[EACH] = Instance(f"{name}[]", owner=result)
@@ -136,7 +140,7 @@ def sample_of(m: Machine, data: Value, node: ast.AST) -> Value:
     samples = []
     for one in alternatives_of(data):
         if isinstance(one, Instance) and one.cls is not None and isinstance(getter := one.cls.lookup("__getitem__"), Function):
-            samples.append(_followed(m, getter, [one, NUMBER], node))
+            samples.append(_followed(m, getter, [one, WHOLE], node))
         elif is_tensor(one) or is_array(one):
             samples.append(row_of(one))
         elif isinstance(one, Items):
@@ -199,6 +203,8 @@ def default_collate(sample: Value, node: ast.AST, size: Value = UNKNOWN) -> Valu
     if isinstance(sample, OneOf):
         one = _alike(sample.values)
         return join_all([default_collate(one, node, size) for one in (sample.values if one is UNKNOWN else [one])])
+    if sample is REAL or sample is WHOLE:
+        return _batch(Known("float64" if sample is REAL else kinds.default_integer, node), node)
     if isinstance(sample, Known):
         dtypes = {bool: "bool", int: kinds.default_integer, float: "float64"}
         return _batch(Known(dtypes[type(sample.value)], sample.origin), node) if type(sample.value) in dtypes else sample
@@ -337,6 +343,16 @@ def _copied(value: Value, born: int | None) -> Value:
     return Mapping(entries, value.origin, value.is_open, each=value.each, born=when)
 
 
+def depth_of(value: Value, most: int = 4) -> int:
+    """Return how many lists and dicts lie within one another in a value, as far as it is known; deeper ones don't count."""
+    if isinstance(value, OneOf):
+        return max(depth_of(one, most) for one in value.values)
+    if not isinstance(value, (Items, Mapping)) or not most:
+        return 0
+    held = [one.value if isinstance(one, DictEntry) else one for one in value.slots.values()]
+    return 1 + max((depth_of(one, most - 1) for one in (*held, *([value.each] if value.each is not None else []))), default=0)
+
+
 def contained(value: Value) -> Value | None:
     """Return what a container of modules holds, one of them standing for all; None for another value."""
     content = content_of(value)
@@ -385,7 +401,7 @@ def of_builtin(name: str, values: list[Value], result: Instance) -> None:
     """Give `enumerate(x)`, `zip(x, y)` and `iter(x)` what going through them gives."""
     each = [each_of(value) or (part_of(value, "[]") if isinstance(value, Instance) else Instance("[]")) for value in values]
     if name == "enumerate" and each:
-        result.slots[EACH] = Items("tuple", {0: NUMBER, 1: each[0]})
+        result.slots[EACH] = Items("tuple", {0: WHOLE, 1: each[0]})
     elif name == "zip":
         result.slots[EACH] = Items("tuple", dict(enumerate(each)))
     elif name in ("iter", "reversed", "sorted") and each and each_of(values[0]) is not None:

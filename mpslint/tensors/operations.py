@@ -24,7 +24,9 @@ from mpslint.tensors.traits import (
     MAYBE,
     NUMBER,
     PLACE,
+    REAL,
     SHAPE,
+    WHOLE,
     Machine,
     devices_of,
     is_array,
@@ -58,7 +60,8 @@ def binary(
     if any(map(is_number, sides)) and all(
         is_number(one) or (isinstance(one, Known) and isinstance(one.value, (int, float))) for one in sides
     ):
-        return NUMBER
+        types = set(map(_type_of, sides))
+        return REAL if isinstance(op, ast.Div) or float in types else NUMBER if None in types or isinstance(op, ast.Pow) else WHOLE
     for one in sides:
         if isinstance(one, Instance) and not one.kind and PLACE in one.slots and one.cls is None:
             one.kind = kinds.tensor  # what was moved and is computed with
@@ -102,10 +105,17 @@ def _summed(value: Value) -> Value:
     return value if not is_sum else tensors[0] if len(tensors) == 1 else OneOf(tensors)
 
 
+def _type_of(number: Value) -> type | None:
+    """Return the class of a plain number; None where that isn't known."""
+    if isinstance(number, Known):
+        return type(number.value)
+    return int if number is WHOLE else None if number is NUMBER else float
+
+
 def unary(m: Machine, node: ast.UnaryOp, value: Value) -> Value | None:
     """Return what `-a` and `~a` make of a tensor, an array or a named number; None for others."""
     if is_number(value) and not isinstance(node.op, ast.Not):
-        return NUMBER
+        return value if value is REAL else NUMBER
     if isinstance(node.op, ast.Not) or not (is_tensor(value) or is_array(value)):
         return None
     return like(value)

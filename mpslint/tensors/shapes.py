@@ -51,7 +51,7 @@ class _ShapeCall:
         values = [one.value for one in self.given.all([name])]
         if len(values) == 1 and isinstance(values[0], Items) and not values[0].open:
             return tuple(map(self.length, values[0].values()))
-        if not values or (len(values) == 1 and values[0] not in (NUMBER, COMMAND_LINE) and self.length(values[0]) is None):
+        if not values or (len(values) == 1 and not (values[0] is COMMAND_LINE or is_number(values[0])) and self.length(values[0]) is None):
             raise _Unclear
         return tuple(map(self.length, values))
 

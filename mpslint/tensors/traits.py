@@ -62,6 +62,8 @@ WEIGHTS = (TRAIT, "weights")
 SWAPPED, APART = Known("swapped"), Known("apart")
 NUMBER = Unknown("number")
 """A plain number that isn't known: it has no device."""
+WHOLE, REAL = Unknown(NUMBER.reason), Unknown(NUMBER.reason)
+"""An `int`, and a `float`, of Python."""
 KEY = Unknown(NUMBER.reason)
 """The name of an entry of a batch, whichever it is: it has no device either."""
 NOWHERE = frozenset({""})
@@ -308,7 +310,7 @@ def is_module_method(m: Machine, node: FunctionNode) -> bool:
 
 def is_number(value: Value) -> bool:
     """Return whether a value is a plain number that isn't known."""
-    return value is NUMBER or (isinstance(value, Symbol) and value.name in load_kinds().numbers)
+    return value is NUMBER or value is WHOLE or value is REAL or (isinstance(value, Symbol) and value.name in load_kinds().numbers)
 
 
 def is_true(value: Value) -> bool:

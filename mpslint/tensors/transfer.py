@@ -289,4 +289,4 @@ def _zero_of_made(signature: Signature, given: GivenByName) -> Value:
         return Known(is_of_data and not isinstance(value.value, str))
     if is_of_data:
         return Known(True) if is_number(value) else joined_trait(value, ZERO)
-    return Known(False) if value is NUMBER or is_weak(value) else UNKNOWN
+    return Known(False) if is_number(value) or is_weak(value) else UNKNOWN
