@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import collections.abc
 import itertools
 import math
 import sys
@@ -45,7 +46,7 @@ from mpslint.program.places import BOUNDED, MUTABLE, TYPES
 from mpslint.tensors import loaders
 from mpslint.tensors.kinds import load_kinds
 from mpslint.tensors.signatures import load_signatures
-from mpslint.tensors.traits import NUMBER, REAL, WHOLE, asked_for_tensor
+from mpslint.tensors.traits import NUMBER, REAL, WHOLE, asked_for_tensor, is_array, is_tensor
 
 LONGEST_TEXT = 1 << 16
 PURE = frozenset(["int", "float", "str", "bool", "abs", "round", "len", "min", "max", "sum", "complex", "repr"])
@@ -183,6 +184,8 @@ def _isinstance(value: Value, asked: Value, node: ast.Call) -> Value:
         return Known(is_one, node) if is_told else UNKNOWN
     types = [_type_of(kind) for kind in kinds]
     own = _container_of(value)
+    if not own and (is_tensor(value) or is_array(value)) and None not in types:
+        return Known(False, node) if NO_TENSORS.issuperset(types) else UNKNOWN
     if not own or own in ("iterator", "range", "slice") or None in types:
         return UNKNOWN
     is_weak = isinstance(value, Known) and value.weak
@@ -191,15 +194,17 @@ def _isinstance(value: Value, asked: Value, node: ast.Call) -> Value:
     return Known(issubclass(actual, tuple(kind for kind in types if kind is not None)), node, is_weak)
 
 
+TYPES_OF = {"builtins": builtins, "collections.abc": collections.abc}
+NO_TENSORS = frozenset((list, tuple, dict, set, frozenset, str, bytes, collections.abc.Mapping, collections.abc.Sequence, collections.abc.Set))
+"""Types of which no tensor is, nor an array or a number of NumPy."""
+
+
 def _type_of(value: Value) -> type | None:
     """Return the type of Python's own that a name stands for, or that no constant and no list is of; None for another."""
     if isinstance(value, Class):
         return _Other if all(isinstance(base, Class) for base in value.bases_above()) and not _may_accept(value) else None
-    kind = (
-        getattr(builtins, value.name.removeprefix("builtins."), None)
-        if isinstance(value, Symbol) and value.name.startswith("builtins.")
-        else None
-    )
+    package, _, name = value.name.rpartition(".") if isinstance(value, Symbol) else ("", "", "")
+    kind = getattr(TYPES_OF[package], name, None) if package in TYPES_OF else None
     return kind if isinstance(kind, type) else None
 
 

@@ -159,11 +159,12 @@ def _mapped(m: Walker, name: str, values: Sequence[Value], node: ast.Call) -> Va
     if not columns or None in columns or len(rows) > MOST_CALLS or not (is_followed or (name == "filter" and isinstance(function, Known))):
         return None
     rows_made: list[Value] | None = []
-    before = marks(m)
+    before, noted, is_mute = marks(m), len(m.facts.events), m.is_mute
     with m.store.path() as written:
         for number, row in enumerate(rows):
             try:
-                with m.silently(number > 0):  # what it does is noted once for all
+                with m.silently(number > 0):  # what it does is noted once for all, but for what happens to tensors
+                    m.is_told = not is_mute
                     result = row[0] if isinstance(function, Known) else m.calls.call_with(m, function, row, node)
             except Raised:
                 m.is_dead = True
@@ -174,6 +175,7 @@ def _mapped(m: Walker, name: str, values: Sequence[Value], node: ast.Call) -> Va
             if answer:
                 rows_made = [*(rows_made or []), row[0] if name == "filter" else result]
     m.is_dead = False
+    m.facts.told([], noted, (node,))
     cut(m, before)  # what it does, and where that raises, comes later
     never_sure_again(m, written)
     if rows_made is None or written:

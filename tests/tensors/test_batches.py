@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 
 import pytest
 
@@ -73,6 +74,8 @@ MOVE = (
     "def move(x):\n"
     "    if isinstance(x, dict):\n"
     "        return {k: move(v) for k, v in x.items()}\n"
+    "    if isinstance(x, (list, tuple)):\n"
+    "        return [move(v) for v in x]\n"
     "    return x.to(dev) if torch.is_tensor(x) else x\n"
 )
 USES = [
@@ -82,6 +85,57 @@ USES = [
     "    y = batch['a'].sum() + batch['b'].sum()\n    z = batch['a'].reshape(-1) + batch['b'].reshape(-1)[:1]\n",
     "    for v in batch.values():\n        y = v + torch.ones(1, device=dev)\n",
 ]
+
+
+PAIRS = [
+    "        return {a}, {b}\n",
+    "        a = {a}\n        b = {b}\n        return a, b\n",
+    "        sample = [{a}]\n        sample.append({b})\n        return tuple(sample)\n",
+]
+PAIR_COLLATES = [
+    ("", ""),
+    ("def together(rows):\n    a, b = zip(*rows)\n    return torch.stack([torch.as_tensor(x) for x in a]), torch.stack([torch.as_tensor(x) for x in b])\n", ", collate_fn=together"),
+    ("def together(rows):\n    a = torch.stack([torch.as_tensor(row[0]) for row in rows])\n    b = torch.tensor([0.5 for row in rows])\n    return a, b\n", ", collate_fn=together"),
+    ("def together(rows):\n    a, b = [], []\n    for x, y in rows:\n        a.append(torch.as_tensor(x))\n        b.append(torch.as_tensor(y))\n    return torch.stack(a), torch.stack(b)\n", ", collate_fn=lambda rows: together(rows)"),
+    ("from torch.utils.data import Subset, random_split\nrows, rest = random_split(Rows(), [4, 4])\n", ""),
+]  # fmt: skip
+PAIR_LOOPS = [
+    "for a, b in loader:\n",
+    "for n, (a, b) in enumerate(loader):\n",
+    "for batch in loader:\n    a, b = batch\n",
+    "for batch in loader:\n    a, b = batch[0], batch[1]\n",
+    "from tqdm import tqdm\nfor a, b in tqdm(loader, disable=True):\n",
+    "for (a, b), n in zip(loader, range(2)):\n",
+    "a, b = next(iter(loader))\nfor n in range(2):\n",
+    "def batches():\n    for a, b in loader:\n        yield a, b\nfor a, b in batches():\n",
+]
+PAIR_MOVES = [
+    "    a, b = a.to(dev), b.to(dev)\n",
+    "    a = a.to(dev)\n",
+    "    a, b = [x.to(dev) for x in (a, b)]\n",
+    "    a, b = map(lambda x: x.to(dev), (a, b))\n",
+    "    a, b = move([a, b])\n",
+    "    a = torch.as_tensor(a, device=dev)\n    b = b.to(device=dev, dtype=torch.float32)\n",
+    "    pair = []\n    for x in (a, b):\n        pair.append(x.to(dev))\n    a, b = pair\n",
+    "    a, b = a.float().to(dev), b.to(dev)\n",
+]
+PAIR_USES = [
+    "    y = a + torch.ones(1, device=dev)\n",
+    "    y = a.reshape(-1)[:1] + b.reshape(-1)[:1]\n",
+    "    y = torch.cat([a.reshape(-1), b.reshape(-1).float()])\n",
+    "    y = nn.functional.mse_loss(a.float().reshape(-1)[:1], b.float().reshape(-1)[:1])\n",
+]
+
+
+def drawn_pairs(seed: int) -> str:
+    """Return a program whose data set gives pairs, by the number of the draw."""
+    draw = random.Random(seed)
+    a, b = draw.choice([*ENTRIES]), draw.choice([*ENTRIES])
+    collate, given = draw.choice(PAIR_COLLATES)
+    data = "rows" if "rows, rest" in collate else "Rows()"
+    sample = draw.choice(PAIRS).format(a=a, b=b)
+    body = draw.choice(PAIR_LOOPS) + draw.choice(PAIR_MOVES) + draw.choice(PAIR_USES)
+    return f"{DATA}{sample}{collate}{MOVE}loader = DataLoader({data}, batch_size=4{given})\n{body}"
 
 
 def drawn_program(seed: int) -> str:
@@ -97,10 +151,11 @@ def drawn_program(seed: int) -> str:
     return f"{DATA}{sample}{collate}{MOVE}loader = DataLoader(Rows(), batch_size=4{given})\n{loop}{body}"
 
 
+@pytest.mark.parametrize("drawn", [drawn_program, drawn_pairs])
 @pytest.mark.parametrize("seed", range(DRAWN))
-def test_batches_of_drawn_data_sets(seed: int) -> None:
+def test_batches_of_drawn_data_sets(drawn: Callable[[int], str], seed: int) -> None:
     """Where a program raises, that is seen in this line or held possible; where it doesn't, nothing is said to be sure."""
-    code = HEAD + drawn_program(seed)
+    code = HEAD + drawn(seed)
     line = line_that_raises(code)
     events = events_of(code)
 
