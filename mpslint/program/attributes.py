@@ -38,7 +38,7 @@ from mpslint.program.machine import COMMAND_WORDS, Walker
 from mpslint.program.operators import is_hashable
 from mpslint.program.places import TYPES, entries_of
 from mpslint.program.stubs import library as stubs
-from mpslint.tensors import loaders, methods
+from mpslint.tensors import gone_through, methods
 from mpslint.tensors.traits import PARTS, PLACE, part_of
 
 
@@ -298,7 +298,7 @@ def get_item(m: Walker, base: Value, index: Value) -> Value:
             return Known(answer, source="torch.device")  # `platform.uname()[0]`
         if text is not None and (given := fields.from_getter(m, base, "__getitem__", text)) is not None:
             return given
-        if isinstance(index, Known) and isinstance(index.value, int) and (part := loaders.split(base, index.value)) is not None:
+        if isinstance(index, Known) and isinstance(index.value, int) and (part := gone_through.split(base, index.value)) is not None:
             return part
         if text in m.instead.values() and key not in base.slots and stubs.lacks(m, base, text):
             raise Raised("KeyError")
@@ -311,9 +311,9 @@ def get_item(m: Walker, base: Value, index: Value) -> Value:
         may_raise(m)
         entries = [entry.value for entry in base.slots.values()]
         is_one = bool(entries) and not base.is_open and all(entry is entries[0] for entry in entries)
-        return entries[0] if is_one else base.each if base.each is not None and is_longest(base.each) else loaders.value_of(base)
+        return entries[0] if is_one else base.each if base.each is not None and is_longest(base.each) else gone_through.value_of(base)
     if isinstance(base, Items) and base.kind in ("list", "tuple") and not isinstance(index, Known):
-        return loaders.any_of(base)
+        return gone_through.any_of(base)
     if not isinstance(index, Known) or not is_hashable(index.value):
         return UNKNOWN
     if isinstance(base, Mapping):

@@ -43,7 +43,7 @@ from mpslint.program.exits import Raised, may_raise
 from mpslint.program.machine import Walker
 from mpslint.program.operators import NOT_PLAIN, is_one_index, is_short, is_wide, or_unknown, plain_of
 from mpslint.program.places import BOUNDED, MUTABLE, TYPES
-from mpslint.tensors import loaders
+from mpslint.tensors import gone_through, loaders
 from mpslint.tensors.kinds import load_kinds
 from mpslint.tensors.signatures import load_signatures
 from mpslint.tensors.traits import NUMBER, REAL, WHOLE, asked_for_tensor, is_array, is_tensor
@@ -115,12 +115,12 @@ def call_builtin(m: Walker, name: str, arguments: CallArguments, node: ast.Call)
         return _super(m, values)
     if name == "object.__new__" and values and isinstance(values[0], Class):
         return m.made(Instance(values[0].node.name, cls=values[0]))
-    if name == "next" and values and (each := loaders.each_of(values[0])) is not None:
+    if name == "next" and values and (each := gone_through.each_of(values[0])) is not None:
         return join(each, values[1]) if len(values) == 2 else each
     if name in ("range", "enumerate", "zip", "iter") or (name == "next" and values and isinstance(values[0], Instance)):
         made = Instance(f"builtins.{name}", owner=next((value for value in values if isinstance(value, Instance)), None))
         if not arguments.is_open:  # `zip(*rows)` gives columns of as many as there are rows
-            loaders.of_builtin(name, [loaders.going_through(m, one, node) for one in values], made)
+            gone_through.of_builtin(name, [loaders.going_through(m, one, node) for one in values], made)
         effects.hold(m, made, values)
         return made
     is_unknown = name in ("input", "next", "type", "id", "any", "all", "sum")
@@ -195,7 +195,8 @@ def _isinstance(value: Value, asked: Value, node: ast.Call) -> Value:
 
 
 TYPES_OF = {"builtins": builtins, "collections.abc": collections.abc}
-NO_TENSORS = frozenset((list, tuple, dict, set, frozenset, str, bytes, collections.abc.Mapping, collections.abc.Sequence, collections.abc.Set))
+_CONTAINERS = (collections.abc.Mapping, collections.abc.Sequence, collections.abc.Set)
+NO_TENSORS = frozenset((list, tuple, dict, set, frozenset, str, bytes, *_CONTAINERS))
 """Types of which no tensor is, nor an array or a number of NumPy."""
 
 

@@ -53,7 +53,7 @@ from mpslint.program.platform import NO_ANSWER
 from mpslint.program.reach import Reach, extend
 from mpslint.program.stubs import hooks
 from mpslint.program.stubs import library as stubs
-from mpslint.tensors import loaders, modules
+from mpslint.tensors import gone_through, modules
 from mpslint.tensors.meet import name_device
 from mpslint.tensors.traits import as_one, is_module_class
 
@@ -113,7 +113,7 @@ def _method_of(m: Walker, receiver: Value, node: ast.Attribute) -> Value:
         and node.attr not in receiver.slots
         and (receiver.cls is None or receiver.cls.lookup(node.attr) is None)
     ):
-        held = loaders.held_at(receiver, node.attr)
+        held = gone_through.held_at(receiver, node.attr)
         return Instance(f"{receiver.name}.{node.attr}", owner=receiver) if held is None else held
     return m.attribute(receiver, node.attr, node)
 

@@ -13,7 +13,7 @@ from mpslint.program.lists import held_by, holds_still, viewed
 from mpslint.program.lists import iterated as iterated_values
 from mpslint.program.machine import Walker
 from mpslint.program.places import Writes, parts_of
-from mpslint.tensors import loaders, modules
+from mpslint.tensors import gone_through, loaders, modules
 from mpslint.tensors.traits import is_array, is_kept, is_tensor, part_of
 
 MOST_ROUNDS = 64
@@ -196,8 +196,8 @@ def assign_loop_target(m: Walker, target: ast.expr, iterated: Value) -> None:
     iterated = loaders.going_through(m, iterated, target)
     if isinstance(iterated, Items) and not iterated.open and iterated.slots:
         element = join_all(iterated.values())
-    elif (each := loaders.each_of(iterated)) is not None:
-        element = loaders.anew(each)
+    elif (each := gone_through.each_of(iterated)) is not None:
+        element = gone_through.anew(each)
     elif isinstance(iterated, Items) and iterated.each is not None:
         element = join_all([*iterated.values(), iterated.each])
     elif isinstance(iterated, Instance):
@@ -223,6 +223,6 @@ def bind_loop_target(m: Walker, target: ast.expr, value: Value) -> None:
             parts = [UNKNOWN] * len(target.elts)
         for index, (element, part) in enumerate(zip(target.elts, parts, strict=True)):
             inner = element.value if isinstance(element, ast.Starred) else element
-            bind_loop_target(m, inner, loaders.split(value, index) or part)
+            bind_loop_target(m, inner, gone_through.split(value, index) or part)
     elif isinstance(target, (ast.Attribute, ast.Subscript)):
         assign(m, target, value, target, ast.copy_location(ast.Pass(), target))

@@ -12,7 +12,7 @@ from mpslint.program.arguments import CallArguments
 from mpslint.program.exits import Raised, may_raise
 from mpslint.program.machine import Walker
 from mpslint.program.reach import CHANGING
-from mpslint.tensors import loaders
+from mpslint.tensors import gone_through
 
 
 def call_method(m: Walker, receiver: Mapping, name: str, arguments: CallArguments, node: ast.Call) -> Value:
@@ -33,7 +33,7 @@ def call_method(m: Walker, receiver: Mapping, name: str, arguments: CallArgument
     if name == "copy":
         return Mapping(dict(receiver.slots), receiver.origin, receiver.is_open)
     if name in ("items", "values", "keys"):
-        each = None if name == "keys" else loaders.entry_of(receiver, name, node)
+        each = None if name == "keys" else gone_through.entry_of(receiver, name, node)
         return iterating.as_pairs(m, receiver, name, node) or Items("iterator", {}, node, True, each)
     if name == "clear":
         m.store.change(receiver, {}, False)

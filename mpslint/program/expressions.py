@@ -36,6 +36,7 @@ from mpslint.program.lists import bounds_of, iterated
 from mpslint.program.machine import Walker
 from mpslint.program.operators import combine, compare, formatted, is_hashable, is_one_index, note_division, own_operator, united, with_more
 from mpslint.tensors import loaders, operations
+from mpslint.tensors.gone_through import as_yielded, each_of
 
 _LOOKING = (ast.Is, ast.IsNot, ast.In, ast.NotIn)
 """Comparisons that no tensor takes element by element."""
@@ -389,7 +390,7 @@ def _yielded(m: Walker, node: ast.Yield | ast.YieldFrom) -> Value:
         is_held = (
             isinstance(value, Mapping) and m.round is not None and value.born < m.round.begun
         )  # who got it before may have written to it
-        each = loaders.as_yielded(value) if isinstance(node, ast.Yield) else loaders.each_of(loaders.going_through(m, value, node))
+        each = as_yielded(value) if isinstance(node, ast.Yield) else each_of(loaders.going_through(m, value, node))
         m.yields.append(UNKNOWN if is_held or each is None else each)
         if isinstance(node, ast.YieldFrom) and not m.is_silent:
             m.facts.iterated.append((value, m.context))

@@ -29,7 +29,8 @@ from mpslint.program.exits import Departure, Exit, Raised, cut, marks
 from mpslint.program.machine import DEEPEST_CALL, Walker
 from mpslint.program.stubs import hooks as stubs
 from mpslint.program.walk import assigning
-from mpslint.tensors.loaders import depth_of, generated
+from mpslint.tensors.gone_through import depth_of
+from mpslint.tensors.loaders import generated
 from mpslint.tensors.traits import is_module
 
 MOST_KEPT = 128  # results that a function keeps which says nothing else

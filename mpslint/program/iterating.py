@@ -15,7 +15,7 @@ from mpslint.program.exits import Raised, cut, marks
 from mpslint.program.lists import columns_of, elements, in_order, iterated
 from mpslint.program.machine import Walker
 from mpslint.program.operators import MOST_ITEMS, combine
-from mpslint.tensors import loaders
+from mpslint.tensors import gone_through
 
 LONGEST_RANGE = 64
 MOST_CALLS = 16
@@ -106,7 +106,7 @@ def _zipped(values: Sequence[Value], node: ast.Call) -> Value | None:
 
 def _columns(rows: Value, node: ast.Call) -> Value | None:
     """Return what `zip(*rows)` gives of rows that have their parts in common; None where it isn't known how many these are."""
-    found = columns_of(elements(rows) if isinstance(rows, Items) else [loaders.each_of(rows) or UNKNOWN])
+    found = columns_of(elements(rows) if isinstance(rows, Items) else [gone_through.each_of(rows) or UNKNOWN])
     return _iterator([Items("tuple", {}, node, True, join_all(column)) for column in found], [rows], node) if found else None
 
 

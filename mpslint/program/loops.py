@@ -27,7 +27,7 @@ from mpslint.program.lists import held_by, holds_still, may_fail, viewed
 from mpslint.program.machine import Walker
 from mpslint.program.places import CONTENT, Writes
 from mpslint.program.walk import walk
-from mpslint.tensors import loaders
+from mpslint.tensors import gone_through
 from mpslint.tensors.traits import is_kept
 
 MOST_ROUNDS = 128
@@ -57,7 +57,7 @@ def for_loop(m: Walker, node: ast.For | ast.AsyncFor) -> bool:
     if not m.is_silent:
         m.facts.loops.append((node, iterated, m.context))
     has_items = isinstance(iterated, Items) and bool(iterated.slots) and not (iterated.open and iterated.kind == "iterator")
-    runs = has_items or loaders.is_batch(iterated)
+    runs = has_items or gone_through.is_batch(iterated)
     if may_fail(iterated):
         may_raise(m)
 

@@ -8,7 +8,7 @@ import sys
 from mpslint.facts.events import Certainty, Operand, TensorEvent
 from mpslint.facts.joined import join_all
 from mpslint.facts.values import CHILD, UNKNOWN, Argument, Bound, Class, Function, Instance, Items, Known, Symbol, Value, weakened
-from mpslint.tensors import loaders
+from mpslint.tensors import gone_through, loaders
 from mpslint.tensors.arguments import Arguments, given_to
 from mpslint.tensors.graphs import differentiate
 from mpslint.tensors.kinds import fits, load_kinds
@@ -91,7 +91,7 @@ def call(
         if receiver.kind:
             return _method(m, receiver, method, arguments, node, result)
         each = trait(receiver, EACH)
-        if each is not UNKNOWN and (made := loaders.of_iterable(receiver, method, result)) is not None:
+        if each is not UNKNOWN and (made := gone_through.of_iterable(receiver, method, result)) is not None:
             return made
     elif method in kinds.moves and method and (where := asked(m, method, positional, keywords, node)[0]) is not None:
         result.slots[PLACE] = where
@@ -199,7 +199,12 @@ def _method(m: Machine, receiver: Instance, method: str, arguments: Arguments, n
     if is_module(receiver):
         if method in kinds.gives_weights:
             return weights_by(receiver, kinds.gives_weights[method], result)
-        if (content := loaders.content_of(receiver)) is not None and isinstance(content, Items) and method in kinds.adding and positional:
+        if (
+            (content := gone_through.content_of(receiver)) is not None
+            and isinstance(content, Items)
+            and method in kinds.adding
+            and positional
+        ):
             added = positional[-1].value
             if content.open:
                 m.store.change(content, dict(content.slots), True, join_all([content.each or UNKNOWN, added]))
@@ -217,7 +222,7 @@ def _method(m: Machine, receiver: Instance, method: str, arguments: Arguments, n
         return Known(-1 if place == kinds.default_place else int(place.partition(":")[2] or 0), node)
     signature = load_signatures().get(f"{receiver.kind}.{method}")
     if signature is None:
-        return loaders.of_iterable(receiver, method, result) if EACH in receiver.slots else None
+        return gone_through.of_iterable(receiver, method, result) if EACH in receiver.slots else None
     return apply(m, signature, given_to(signature, receiver, node, positional, keywords, arguments.is_open), node, result)
 
 

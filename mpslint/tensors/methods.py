@@ -6,9 +6,10 @@ import ast
 
 from mpslint.facts.values import UNKNOWN, Argument, Instance, Items, Known, Symbol, Value, alternatives_of, is_weak
 from mpslint.tensors.arguments import GivenByName
+from mpslint.tensors.gone_through import held_at
 from mpslint.tensors.graphs import without
 from mpslint.tensors.kinds import load_kinds
-from mpslint.tensors.loaders import held_at, put
+from mpslint.tensors.loaders import put
 from mpslint.tensors.meet import name_device, note_use, wide
 from mpslint.tensors.modules import children, move, within
 from mpslint.tensors.shapes import shape_by, shape_told, swap

@@ -8,9 +8,9 @@ from mpslint.facts.events import Certainty, Operand, TensorEvent
 from mpslint.facts.values import RAISED, UNKNOWN, Argument, Instance, Items, Known, OneOf, Value, alternatives_of
 from mpslint.tensors.dimensions import part_by, size_computed
 from mpslint.tensors.dtypes import result_dtype, typed_operand
+from mpslint.tensors.gone_through import held_at
 from mpslint.tensors.graphs import computed
 from mpslint.tensors.kinds import load_kinds
-from mpslint.tensors.loaders import held_at
 from mpslint.tensors.meet import is_assumed, meet, met, note, note_use, on_cpu, shared_place, wide
 from mpslint.tensors.memory import note_large
 from mpslint.tensors.shapes import PRODUCT, TOGETHER, part_shape, shape_of_operator
