@@ -255,7 +255,7 @@ def is_given(call: Call, positional: Sequence[str], asked: Asked) -> bool:
     itself = [Argument(call.receiver, getattr(call.node.func, "value", None))] if is_method(call) and call.receiver is not None else []
     given = {**held, **dict(zip(positional, (*itself, *call.arguments), strict=False)), **call.keywords}
     return all(
-        name in given and all(compare_all(tuple(_found(given[name], what)), compared) for what, compared in properties.items())
+        name in given and all(compare_all(tuple(_found(given[name], what, given)), compared) for what, compared in properties.items())
         for name, properties in asked.items()
     )
 
@@ -272,14 +272,20 @@ def _is_behind(node: ast.AST | None) -> bool:
     return index is None or any(one is not None and not (isinstance(one, ast.Constant) and one.value in (0, None, ...)) for one in parts)
 
 
-def _found(argument: Argument, what: Any) -> Iterator[Any]:
-    """Yield what an argument is in one respect, for each of its alternatives; nothing where one of them isn't known."""
+def _found(argument: Argument, what: Any, given: Mapping[str, Argument]) -> Iterator[Any]:
+    """Yield what an argument is in one respect, for each of its alternatives; nothing where one of them isn't known.
+
+    For `unlike` that are the other arguments `given` that certainly have another last dimension.
+    """
     values = alternatives_of(argument.value)
     if what == "strided":
         yield bool(layout_of(argument.value))
     elif what in ("part", "behind"):
         is_part = all(isinstance(value, Instance) and is_tensor(value) and value.name.endswith("[]") for value in values)
         yield is_part and (what == "part" or _is_behind(argument.node))
+    elif what == "unlike":
+        own = _widths(argument)
+        yield from (name for name, other in given.items() if own and (found := _widths(other)) and own.isdisjoint(found))
     elif what == "dtype":
         yield dtype_of(argument.value) or dtype_of(joined_dtype(argument.value))
     elif what == "place":
@@ -290,3 +296,9 @@ def _found(argument: Argument, what: Any) -> Iterator[Any]:
             yield from map(len, sizes)
         elif what != "rank" and all(-len(one) <= what < len(one) for one in sizes):
             yield from (one[what] for one in sizes)
+
+
+def _widths(argument: Argument) -> set[int]:
+    """Return how long the last dimension of an argument may be; nothing where that isn't known."""
+    found = {*_found(argument, -1, {})}
+    return found if all(isinstance(one, int) for one in found) else set()

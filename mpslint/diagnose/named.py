@@ -4,7 +4,6 @@ which torch has what a message says is missing."""
 from __future__ import annotations
 
 import bisect
-import dataclasses
 import functools
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from mpslint.core.grouped import grouped
 from mpslint.core.knowledge import platform_data
 from mpslint.core.record import record
-from mpslint.core.versions import Version, VersionRange, parse_version
+from mpslint.core.versions import Version, parse_version
 from mpslint.diagnose.catalogue import OPERATOR, Explanation, Message
 from mpslint.diagnose.compact import blank_escapes, unwrap
 from mpslint.diagnose.diagnosis import UnknownError
@@ -174,6 +173,4 @@ def explanation_of(
         return message.explanation, {}
     if not first:
         return chosen, found
-    newer = VersionRange.parse(f"torch >= {first}")
-    changes = tuple(dataclasses.replace(one, upgrade=newer) if "{first}" in one.say else one for one in chosen.changes)
-    return dataclasses.replace(chosen, changes=changes), {**found, "first": first}
+    return chosen, {**found, "first": first}
