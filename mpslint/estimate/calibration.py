@@ -90,7 +90,7 @@ def calibrated(work: StepWork, rates: Calibration) -> Here:
     """Return the time of a step at rates that were measured."""
     parts = calibrated_parts(work, rates, constants().overlap)
     seconds = sum(parts.values())
-    spread = spreads()[0]["calibrated"]
+    spread = spreads()["calibrated"]
     time = StepTime(seconds, seconds * spread.low, seconds * spread.high, parts)
     threads = ", one thread" if rates.device == "cpu" else ""
     basis = f"from operators measured on {rates.date} ({rates.device}, torch {rates.torch}{threads})"
@@ -111,7 +111,7 @@ def with_here(made: Forecast, work: StepWork, here: Here, versions: Mapping[str,
     if chip is None:
         return replace(made, rows=(own, *made.rows))
     factor = step.seconds / step_time(work, chip, versions.get("torch")).seconds
-    spread = spreads()[0]["scaled"]
+    spread = spreads()["scaled"]
     return replace(made, rows=(own, *(_scaled(row, work, factor, spread) for row in made.rows)))
 
 
