@@ -127,8 +127,6 @@ class Walker:
     """What evaluates each kind of expression."""
     execute_block: Callable[[Walker, Sequence[ast.stmt]], bool]
     """Walk statements; true when the path leaves them early."""
-    execute_one: Callable[[Walker, ast.stmt], bool]
-    """Walk one statement, and leave the context that those after it have."""
     read_attribute: Callable[[Walker, Value, str, ast.expr | None], Value]
     calls: Calls
     known_roots: frozenset[str]
@@ -150,9 +148,9 @@ class Walker:
     is_dead: bool = False
     """The expression that is evaluated certainly raised in a `try` block: what is left of its statement does not happen."""
     functions: dict[int, Function] = field(default_factory=dict)
+    """Every function that was defined, by the id of its node, in order."""
     factories: dict[int, Value] = field(default_factory=dict)
     """What makes the values of fields, by the id of the call that says so (`field(default_factory=...)`)."""
-    """Every function that was defined, by the id of its node, in order."""
     methods: set[str] = field(default_factory=set)
     """The names of those that are methods."""
     asked: dict[tuple[frozenset[str], frozenset[str], int], tuple[frozenset[str], frozenset[str]]] = field(default_factory=dict)
