@@ -6,7 +6,7 @@ import ast
 import builtins
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -333,11 +333,7 @@ class Walker:
 
     def is_bound(self, name: str) -> bool:
         """Return whether a statement gave a name a value that holds in the current frame."""
-        return self.frame_with(name) is not None
-
-    def frame_with(self, name: str) -> Frame | None:
-        """Return the frame in which a name has a value; None where none has."""
-        return self.frame.having(name)
+        return self.frame.having(name) is not None
 
     def owner_of(self, name: str) -> Frame:
         """Return the frame that Python looks in for a name without a value: that of the function which assigns it, or of the module."""
@@ -348,7 +344,7 @@ class Walker:
 
     def is_surely_bound(self, name: str, value: Value) -> bool:
         """Return whether a name that was read as a value has one on every path, as far as that is known."""
-        frame, owner = self.frame_with(name), self.owner_of(name)
+        frame, owner = self.frame.having(name), self.owner_of(name)
         if owner.parent is not None and name not in owner.slots:
             return False
         return not isinstance(value, Unknown) if frame is None else (id(frame.slots), name) not in self.store.unsure
@@ -497,12 +493,12 @@ class Walker:
         return start, self.offset(node.end_lineno, node.end_col_offset)  # type: ignore[attr-defined]
 
     def within(self, **changes: Any) -> Within:
-        """Walk something in a changed context (see `Context.changed`)."""
-        return Within(self, self.context.changed(**changes))
+        """Walk something in a context with some parts replaced."""
+        return Within(self, replace(self.context, **changes))
 
     def guarded(self, test: ast.expr, taken: bool, default: bool | None = None) -> Within:
         """Walk something that only runs when an undecided test comes out as `taken`."""
-        return Within(self, self.context.changed(guards=(*self.context.guards, Guard(test, taken, default))))
+        return Within(self, replace(self.context, guards=(*self.context.guards, Guard(test, taken, default))))
 
 
 class Within:
