@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from mpslint.core.versions import Version
 from mpslint.estimate.forecast import Forecast, MacTime
 from mpslint.estimate.step import StepWork
-from mpslint.estimate.timing import FIXED, LAUNCHES, Chip, Spread, StepTime, constants, overlapped, spreads, step_time, variants_of
+from mpslint.estimate.timing import FIXED, LAUNCHES, Chip, StepTime, constants, ends, overlapped, step_time, variants_of
 
 Curve = tuple[tuple[float, float], ...]
 """Points (amount, seconds of one operator), the smallest first. The amount is FLOP where arithmetic bounds a kind, else bytes."""
@@ -90,8 +90,7 @@ def calibrated(work: StepWork, rates: Calibration) -> Here:
     """Return the time of a step at rates that were measured."""
     parts = calibrated_parts(work, rates, constants().overlap)
     seconds = sum(parts.values())
-    spread = spreads()["calibrated"]
-    time = StepTime(seconds, seconds * spread.low, seconds * spread.high, parts)
+    time = StepTime(seconds, *ends("calibrated", seconds), parts)
     threads = ", one thread" if rates.device == "cpu" else ""
     basis = f"from operators measured on {rates.date} ({rates.device}, torch {rates.torch}{threads})"
     return Here(rates.machine, rates.device, time, basis, rates.rate("matmul"))
@@ -111,16 +110,15 @@ def with_here(made: Forecast, work: StepWork, here: Here, versions: Mapping[str,
     if chip is None:
         return replace(made, rows=(own, *made.rows))
     factor = step.seconds / step_time(work, chip, versions.get("torch")).seconds
-    spread = spreads()["scaled"]
-    return replace(made, rows=(own, *(_scaled(row, work, factor, spread) for row in made.rows)))
+    return replace(made, rows=(own, *(_scaled(row, work, factor) for row in made.rows)))
 
 
-def _scaled(row: MacTime, work: StepWork, factor: float, spread: Spread) -> MacTime:
+def _scaled(row: MacTime, work: StepWork, factor: float) -> MacTime:
     """Return a row whose time is the model's, corrected by what this machine showed."""
     if row.step is None:
         return row
-    time = row.step.scaled(factor)
-    time = replace(time, low=time.seconds * spread.low, high=time.seconds * spread.high, wide=())
+    scaled = row.step.scaled(factor)
+    time = StepTime(scaled.seconds, *ends("scaled", scaled.seconds), scaled.parts)
     rates = (work.samples / time.seconds, work.tokens / time.seconds)
     return replace(row, step=time, samples_per_second=rates[0], tokens_per_second=rates[1], basis="scaled from this Mac")
 

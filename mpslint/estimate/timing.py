@@ -41,8 +41,7 @@ def step_time(work: StepWork, chip: Chip, torch: Version | None = None, model: C
     parts = seconds_by_part(work, chip, model or constants(), torch)
     seconds = sum(parts.values())
     wide = tuple(_uncovered(work, chip, seconds))
-    spread = spreads()["wide" if wide else "usual"]
-    return StepTime(seconds, seconds * spread.low, seconds * spread.high, parts, wide)
+    return StepTime(seconds, *ends("wide" if wide else "usual", seconds), parts, wide)
 
 
 def seconds_by_part(work: StepWork, chip: Chip, model: Constants, torch: Version | None = None) -> dict[str, float]:
@@ -107,14 +106,6 @@ def _weight(kind: str, work: StepWork, chip: Chip) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Spread:
-    """Measured over estimated: the 10th and the 90th percentile."""
-
-    low: float
-    high: float
-
-
-@dataclass(frozen=True, slots=True)
 class Constants:
     """What turns a step's work into seconds. Efficiencies and `share` are parts of a chip's measured rates and bandwidth."""
 
@@ -158,10 +149,10 @@ def made_of(table: Mapping[str, Any]) -> Constants:
     )
 
 
-@functools.lru_cache(maxsize=1)
-def spreads() -> Mapping[str, Spread]:
-    """Return the spreads by name."""
-    return {name: Spread(float(row["low"]), float(row["high"])) for name, row in platform_data("step_time")["spread"].items()}
+def ends(spread: str, seconds: float) -> tuple[float, float]:
+    """Return what steps estimated at `seconds` were measured at, the 5th and the 95th percentile, by the name of the spread."""
+    row = platform_data("step_time")["spread"][spread]
+    return seconds * row["low"], seconds * row["high"]
 
 
 def compiling(versions: Mapping[str, Version]) -> Compiling | None:
