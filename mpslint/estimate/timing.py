@@ -30,11 +30,6 @@ class StepTime:
     wide: tuple[str, ...] = ()
     """Why the range is wide; empty where the published points cover this."""
 
-    def scaled(self, factor: float) -> StepTime:
-        """Return the time of `factor` such steps."""
-        parts = {name: value * factor for name, value in self.parts.items()}
-        return StepTime(self.seconds * factor, self.low * factor, self.high * factor, parts, self.wide)
-
 
 def step_time(work: StepWork, chip: Chip, torch: Version | None = None, model: Constants | None = None) -> StepTime:
     """Return the estimated time of a step on a chip, with its range; `model` stands in for the shipped constants."""
