@@ -267,7 +267,7 @@ def _accuracy(found: Sequence[Residual]) -> Iterator[str]:
 
 def _shares(found: Sequence[Residual]) -> Iterator[str]:
     """Yield what range is printed, how many points lie in it, and how well the ratio of two Macs is met."""
-    table = spreads()[0]
+    table = spreads()
     usual, wide = table["usual"], table["wide"]
     used = [one for one in found if one.point.use == "fit"]
     held = sum(table["wide" if one.wide else "usual"].low <= one.ratio <= table["wide" if one.wide else "usual"].high for one in used)

@@ -10,7 +10,7 @@ fixed = mpslint.fix(text, filename="train.py").text
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,12 +20,8 @@ from mpslint.session.view import ShownFinding as Finding
 from mpslint.session.view import shown_findings
 
 if TYPE_CHECKING:
-    from mpslint.core.finding import Finding as Inner
     from mpslint.engine import Checked
-    from mpslint.rule.rule import Rule
-    from mpslint.session.session import Options
-    from mpslint.source.document import Document
-    from mpslint.target.target import Target
+    from mpslint.session.session import Options, ToFix
 
 __all__ = ["CheckResult", "Edit", "Finding", "FixResult", "check", "fix"]
 
@@ -124,20 +120,11 @@ def _options(
     return Options(*words, given, target=dict(target or {}), config=path, isolated=path is None)
 
 
-@record(frozen=True, eq=False)
-class _Opened:
-    """A text ready to be checked."""
-
-    document: Document
-    target: Target
-    rules: tuple[Rule, ...]
-    is_asked: Callable[[Inner], bool]
-
-
-def _opened(source: str | Path, filename: str, options: Options) -> _Opened:
+def _opened(source: str | Path, filename: str, options: Options) -> ToFix:
+    """Return a text ready to be checked."""
     from mpslint.core.finding import UsageError
     from mpslint.program.unreached import read
-    from mpslint.session.session import configuration_for, read_bytes, rules_for
+    from mpslint.session.session import ToFix, configuration_for, read_bytes, rules_for
     from mpslint.source.files import FoundFile
     from mpslint.source.reader import kind_of
     from mpslint.target.macs import known_chip
@@ -153,9 +140,7 @@ def _opened(source: str | Path, filename: str, options: Options) -> _Opened:
     target = resolved(default_target(), [one for versions, where in packages for one in given(versions, where)], {})
     for values, _ in reversed(said):
         target = with_mac(target, values.get("memory", ""), known_chip(values.get("chip", "")))
-    threshold = options.severity or configuration.severity
-    rules = rules_for(name, configuration, options)
-    return _Opened(document, target, rules, lambda finding: finding.severity.rank <= threshold.rank)
+    return ToFix(FoundFile(name), document, target, rules_for(name, configuration, options), options.severity or configuration.severity)
 
 
 def _unread(checked: Checked) -> list[str]:

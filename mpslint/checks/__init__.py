@@ -2,5 +2,3 @@
 
 `find(evidence, options)` yields a Match for each place; `values(match, evidence)` works out what a fix should set.
 """
-
-from __future__ import annotations

@@ -49,7 +49,7 @@ def _calls(evidence: Evidence) -> Iterator[tuple[Call, str]]:
     """Yield the calls of which something may be known, each with the role in which a dialect reads it ('' for none)."""
     matched = {id(one.call) for one in evidence.file_plans.matched}
     yield from ((one.call, one.pattern.role) for one in evidence.file_plans.matched)
-    owners = load_arguments().facts
+    owners = load_arguments()
     yield from ((call, "") for call in evidence.facts.calls if id(call) not in matched and any(name in owners for name in call.names))
 
 

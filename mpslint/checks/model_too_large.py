@@ -13,7 +13,7 @@ from mpslint.core.knowledge import parameters_of, platform_data
 from mpslint.core.versions import Version
 from mpslint.rule.judge import Match, match_of
 from mpslint.settings.evidence import Evidence
-from mpslint.settings.families import load_families
+from mpslint.settings.families import is_quantised
 from mpslint.settings.gather import behind
 from mpslint.settings.plan import TrainingPlan
 from mpslint.settings.setting import Setting
@@ -76,7 +76,7 @@ def _model_of(plan: TrainingPlan, evidence: Evidence) -> Setting | None:
     loaded = [part for part in parts if part.pattern.role == "model"]
     named = [setting for setting in loaded[0].settings if setting.name == "model.name"] if len(loaded) == 1 else []
     known = (setting for setting in named if setting.is_known and isinstance(setting.constant, str))
-    return next((setting for setting in known if not load_families().is_quantised(setting.constant)), None)
+    return next((setting for setting in known if not is_quantised(setting.constant)), None)
 
 
 def _of_file(plan: TrainingPlan, files: Mapping[str, Any] | None, evidence: Evidence) -> Setting | None:

@@ -1,3 +1,1 @@
 """The same facts as from Python, from shell scripts, `.env` files and the like."""
-
-from __future__ import annotations

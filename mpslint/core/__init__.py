@@ -1,3 +1,1 @@
 """The words that every part speaks, and how knowledge files are read."""
-
-from __future__ import annotations

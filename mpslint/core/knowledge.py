@@ -214,6 +214,11 @@ def platform_data(name: str) -> Any:
     return read_yaml(rules_folder() / "platform" / f"{name}.yaml")
 
 
+def sets_of(name: str) -> dict[str, Any]:
+    """Return the same with each list as a set, for a file of which many a key says what belongs to something."""
+    return {key: frozenset(value) if isinstance(value, list) else value for key, value in platform_data(name).items()}
+
+
 def given_fields(cls: type, data: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields of a record that a mapping gives, by name: a list as a tuple, and one word as well where words are asked for."""
     given = {name: data[name] for name in cls.__annotations__ if name in data}

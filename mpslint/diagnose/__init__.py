@@ -13,7 +13,7 @@ from mpslint.diagnose.catalogue import MEMORY, NAME, OPERATOR, Catalogue, Change
 from mpslint.diagnose.compact import strip_escapes, unwrap
 from mpslint.diagnose.diagnosis import Diagnosis, Explained, Symptom, UnknownError
 from mpslint.diagnose.frames import UserLine, is_code, last_traceback, library_frame, own_frame
-from mpslint.diagnose.joining import RankedFinding, SourceLine, rank_findings, reading_order
+from mpslint.diagnose.joining import reading_order
 from mpslint.diagnose.log import Log, LogPlace, log_of_bytes, read_log
 from mpslint.diagnose.matching import MOST_TIMES, Index, TextMatch, build_index, case_of, filled, find_matches
 from mpslint.diagnose.memory_log import MemoryLog, read_memory_log
@@ -21,8 +21,8 @@ from mpslint.diagnose.named import explanation_of, unknown_errors, versions_name
 from mpslint.diagnose.out_of_memory import OutOfMemory, read_out_of_memory
 
 __all__ = [
-    "Change", "Diagnosis", "Explained", "Explanation", "Log", "LogPlace", "MemoryLog", "OutOfMemory", "RankedFinding",
-    "SourceLine", "Symptom", "UnknownError", "UserLine", "diagnose", "log_of_bytes", "rank_findings", "read_log",
+    "Change", "Diagnosis", "Explained", "Explanation", "Log", "LogPlace", "MemoryLog", "OutOfMemory", "Symptom", "UnknownError", "UserLine",
+    "diagnose", "log_of_bytes", "read_log",
 ]  # fmt: skip
 
 _QUOTED_AROUND = 200

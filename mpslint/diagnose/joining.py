@@ -6,12 +6,12 @@ from __future__ import annotations
 import functools
 import itertools
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from types import MappingProxyType
 
-from mpslint.core.finding import Finding, ReadError, Safety
+from mpslint.core.finding import ReadError, Safety
 from mpslint.core.outside import read_text
 from mpslint.core.versions import Version, VersionRange, format_version, in_words, parse_version
 from mpslint.diagnose.catalogue import Explanation, TextRole
@@ -20,6 +20,7 @@ from mpslint.diagnose.frames import UserLine
 from mpslint.rule.loading import load_rules
 from mpslint.session.session import FileResult
 from mpslint.session.view import FileView, ShownFinding, view
+from mpslint.source.document import Place
 from mpslint.source.files import find_files
 from mpslint.target.packages import newest_versions, releases_of
 from mpslint.target.target import Target
@@ -65,20 +66,9 @@ def join(diagnosis: Diagnosis, result: FileResult) -> Source:
     file = view(result)
     if result.checked is None:
         return Source(file.path, file.problem, (), 0, "")
-    document = result.checked.document
-
-    def line_of(finding: Finding) -> SourceLine:
-        place = document.place(finding.span.start)
-        return SourceLine(place.line, place.cell)
-
-    ranked = rank_findings(diagnosis, result.checked.findings, line_of, settings_of, document.path)
-    views = {(finding.rule, *finding.range): finding for finding in file.findings}
-    explaining = tuple(
-        ExplainingFinding(views[one.finding.rule, one.finding.span.start, one.finding.span.end], one.explains, one.in_traceback)
-        for one in ranked
-        if one.explains or one.in_traceback
-    )
-    return Source(file.path, file.problem, explaining, len(ranked) - len(explaining), _fix_command(file, explaining), in_words(file.target))
+    explaining = explaining_findings(diagnosis, file)
+    others = len(file.findings) - len(explaining)
+    return Source(file.path, file.problem, explaining, others, _fix_command(file, explaining), in_words(file.target))
 
 
 def observed_versions(diagnosis: Diagnosis, pinned: Mapping[str, Version] = MappingProxyType({})) -> dict[str, str]:
@@ -112,13 +102,9 @@ def _fix_command(file: FileView, explaining: tuple[ExplainingFinding, ...]) -> s
     return f"mpslint fix {quoted} --select {','.join(rules)} --apply" if rules else ""
 
 
-def settings_of(finding: Finding) -> frozenset[str]:
-    """Return the canonical settings that a finding's rule asks about or whose fix it writes."""
-    return _settings_by_rule().get(finding.rule, frozenset())
-
-
 @functools.lru_cache(maxsize=1)
 def _settings_by_rule() -> dict[str, frozenset[str]]:
+    """Return the canonical settings that each rule asks about or whose fix it writes."""
     found = {}
     for rule in load_rules():
         names = {name for condition in rule.when if condition.subject in ("setting", "product", "ratio") for name in condition.names[:1]}
@@ -166,23 +152,6 @@ def pinned(target: Target) -> dict[str, Version]:
     return {name: choice.version for name, choice in target.choices.items() if choice.is_asked}
 
 
-@dataclass(frozen=True, slots=True)
-class SourceLine:
-    """A line of the source that was checked: in a notebook, `cell` counts from 1 and `line` within the cell."""
-
-    line: int
-    cell: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class RankedFinding:
-    """A finding, the id of the message that it explains (or nothing), and whether the traceback ends on its line."""
-
-    finding: Finding
-    explains: str
-    in_traceback: bool
-
-
 def reading_order(symptoms: Sequence[tuple[int, int, Symptom]], last: int) -> tuple[Symptom, ...]:
     """Return symptoms, given with the offsets of their first and last places, in the order to read: causes by severity, those first that
     ended the run (behind `last`, where its traceback begins), then by place; echoes; noise."""
@@ -195,33 +164,26 @@ def reading_order(symptoms: Sequence[tuple[int, int, Symptom]], last: int) -> tu
     return tuple(symptom for *_, symptom in sorted(symptoms, key=rank))
 
 
-def rank_findings(
-    diagnosis: Diagnosis,
-    findings: Sequence[Finding],
-    line_of: Callable[[Finding], SourceLine | None],
-    settings_of: Callable[[Finding], frozenset[str]] = lambda finding: frozenset(),
-    file: str = "",
-) -> tuple[RankedFinding, ...]:
-    """Return the findings, those that explain the diagnosis first.
+def explaining_findings(diagnosis: Diagnosis, file: FileView) -> tuple[ExplainingFinding, ...]:
+    """Return the findings of a file that explain a diagnosis, and those on a line where the traceback leaves the user's code.
 
     A finding explains a symptom when it quotes its text, when the message names its rule, or when it is about a setting that the message
-    says to change (`settings_of`). Of two that do, the one on the line where the traceback leaves the user's code comes first, then the
-    worse one.
-    `line_of` tells where a finding stands, `file` in which file: frames of other files do not count.
+    says to change. Those of the first cause come first; of two of the same, the one in the traceback, then the worse one.
     """
     order = [symptom.message.id for symptom in diagnosis.causes] + [MEMORY_LOG]
-    frames = {(frame.cell, frame.line) for frame in diagnosis.frames if not frame.file or not file or _same_file(frame.file, file)}
 
-    def ranked(finding: Finding) -> RankedFinding:
-        line = line_of(finding)
-        in_traceback = line is not None and (line.cell, line.line) in frames
-        return RankedFinding(finding, _explained(diagnosis, finding, settings_of(finding)), in_traceback)
+    def is_traced(place: Place) -> bool:
+        return any(
+            (frame.cell, frame.line) == (place.cell, place.line) and (not frame.file or _same_file(frame.file, place.path or file.path))
+            for frame in diagnosis.frames
+        )
 
-    def rank(item: RankedFinding) -> tuple[int, bool, int, int]:
+    def rank(item: ExplainingFinding) -> tuple[int, bool, int, int]:
         place = order.index(item.explains) if item.explains else len(order)
-        return place, not item.in_traceback, item.finding.severity.rank, item.finding.span.start
+        return place, not item.in_traceback, item.finding.order[1], item.finding.range[0]
 
-    return tuple(sorted(map(ranked, findings), key=rank))
+    found = (ExplainingFinding(one, _explained(diagnosis, one), is_traced(one.place)) for one in file.findings)
+    return tuple(sorted((one for one in found if one.explains or one.in_traceback), key=rank))
 
 
 _QUOTED = re.compile(r'"([^"]{20,})"')
@@ -234,8 +196,9 @@ def _same_file(frame: str, file: str) -> bool:
     return frame.replace("\\", "/").rsplit("/", 1)[-1] == file.replace("\\", "/").rsplit("/", 1)[-1] or frame.startswith(("<", "Cell"))
 
 
-def _explained(diagnosis: Diagnosis, finding: Finding, settings: frozenset[str]) -> str:
+def _explained(diagnosis: Diagnosis, finding: ShownFinding) -> str:
     """Return the id of the message that a finding explains, or ''."""
+    settings = _settings_by_rule().get(finding.rule, frozenset())
 
     def sets(told: Explanation) -> bool:
         return any(settings & set(change.settings) for change in told.changes)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from mpslint.core.series import mann_kendall, theil_sen, thinned
-from mpslint.diagnose.memory_points import Point, read_points, reading_of_memory_logs
+from mpslint.diagnose.memory_points import Point, read_points, reading
 from mpslint.target.macs import macs
 
 LIVE_GROWS = "memory-live-grows"
@@ -17,7 +17,6 @@ EVALUATION_JUMP = "memory-jump-at-evaluation"
 JUMP = "memory-jump"
 FLAT = "memory-flat"
 TOO_SHORT = "memory-too-short"
-VERDICTS = (LIVE_GROWS, DRIVER_GROWS, EVALUATION_JUMP, JUMP, FLAT, TOO_SHORT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,14 +39,13 @@ class MemoryLog:
 
 def read_memory_log(text: str) -> MemoryLog | None:
     """Return the memory log in a text, classified, or None when it holds none."""
-    reading = reading_of_memory_logs()
-    found = read_points(text, reading)
-    most = reading.thresholds["impossible"] * macs().largest_memory if found.has_units else float("inf")
+    found, thresholds = read_points(text), reading()["thresholds"]
+    most = thresholds["impossible"] * macs().largest_memory if found.has_units else float("inf")
     points = [point for point in found.points if max(point.live or 0, point.driver or 0) <= most]
     if len(points) < 2:
         return None
-    verdict, jump_step = classify(points, text, reading.thresholds, reading.evaluation)
-    long_enough = verdict != FLAT or len(points) >= reading.thresholds["flat_needs"]
+    verdict, jump_step = classify(points, text, thresholds, reading()["evaluation"])
+    long_enough = verdict != FLAT or len(points) >= thresholds["flat_needs"]
     return MemoryLog(
         verdict=verdict,
         certain=verdict != TOO_SHORT and long_enough,

@@ -7,6 +7,7 @@ import functools
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from mpslint.core.knowledge import platform_data
 from mpslint.core.versions import VersionRange
@@ -22,9 +23,6 @@ NO_GPU = "no-usable-gpu"
 LOW_LIMIT = "limit-set-low"
 IMPOSSIBLE = "impossible-numbers"
 NO_NUMBERS = "numbers-missing"
-VERDICTS = (GROWTH, TOO_BIG, MIXED, GIANT, NO_GPU, LOW_LIMIT, IMPOSSIBLE, NO_NUMBERS)
-
-
 AMOUNTS = ("allocated", "other", "limit", "request")
 
 
@@ -62,31 +60,18 @@ class OutOfMemory:
     beside: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class _Knowledge:
-    numbers: Mapping[str, re.Pattern[str]]
-    reach: int
-    torch: Mapping[str, VersionRange]
-    ratio: float
-    thresholds: Mapping[str, float]
-    says: Mapping[str, str]
-
-
-def sentences() -> Mapping[str, str]:
-    """Return the sentences in which the arithmetic is told."""
-    return _knowledge().says
-
-
 def read_out_of_memory(text: str) -> OutOfMemory:
     """Return what the squeezed text that starts with the message says."""
-    known = _knowledge()
-    numbers = _read_numbers(text[: known.reach], known)
+    known, patterns, versions = _knowledge()
+    text, thresholds, ratio = text[: known["reach"]], known["thresholds"], float(platform_data("allocator")["watermarks"]["high"])
+    found = {name: match.group("value") for name, regex in patterns.items() if (match := regex.search(text))}
+    numbers = Numbers(**{name: parse_size(found[name]) for name in AMOUNTS if name in found}, pool=found.get("pool", ""))
     table = macs()
     impossible = tuple(
-        name for name in AMOUNTS if (size := getattr(numbers, name)) and size.bytes > known.thresholds["impossible"] * table.largest_memory
+        name for name in AMOUNTS if (size := getattr(numbers, name)) and size.bytes > thresholds["impossible"] * table.largest_memory
     )
     sound = Numbers(**{name: getattr(numbers, name) for name in AMOUNTS if name not in impossible}, pool=numbers.pool)
-    verdict = judge(sound, table, known.ratio, known.thresholds)
+    verdict = judge(sound, table, ratio, thresholds)
     limit = sound.limit.bytes if sound.limit else 0
     allocated, other = sound.allocated, sound.other
     held = allocated.bytes + other.bytes if allocated and other else 0
@@ -95,11 +80,11 @@ def read_out_of_memory(text: str) -> OutOfMemory:
         verdict=IMPOSSIBLE if impossible else verdict,
         other_share=other.bytes / held if other and held else None,
         full=allocated.bytes / limit if allocated and limit else None,
-        ratio=known.ratio,
-        working_set=round(limit / known.ratio) if limit else None,
-        macs=() if verdict == NO_GPU or not limit else table.guesses(limit / GIB, known.ratio),
-        virtual=table.is_virtual(limit / GIB, known.ratio),
-        torch=_torch_versions(numbers, known.torch),
+        ratio=ratio,
+        working_set=round(limit / ratio) if limit else None,
+        macs=() if verdict == NO_GPU or not limit else table.guesses(limit / GIB, ratio),
+        virtual=table.is_virtual(limit / GIB, ratio),
+        torch=_torch_versions(numbers, versions),
         impossible=impossible,
         beside=verdict if impossible and verdict != NO_NUMBERS else "",
     )
@@ -139,11 +124,6 @@ def _who_holds(allocated: int, other: int | None, limit: int | None, thresholds:
     return TOO_BIG if other < thresholds["little"] * (allocated + other) else MIXED
 
 
-def _read_numbers(text: str, known: _Knowledge) -> Numbers:
-    found = {name: match.group("value") for name, regex in known.numbers.items() if (match := regex.search(text))}
-    return Numbers(**{name: parse_size(found[name]) for name in AMOUNTS if name in found}, pool=found.get("pool", ""))
-
-
 def _torch_versions(numbers: Numbers, torch: Mapping[str, VersionRange]) -> VersionRange:
     """Return the versions that spell the units and the pool so; nothing when the units contradict one another."""
     spellings = {size.binary for name in AMOUNTS if (size := getattr(numbers, name)) and size.binary is not None}
@@ -153,22 +133,17 @@ def _torch_versions(numbers: Numbers, torch: Mapping[str, VersionRange]) -> Vers
     return VersionRange(terms)
 
 
-@functools.lru_cache(maxsize=1)
-def _knowledge() -> _Knowledge:
+@functools.cache
+def _knowledge() -> tuple[Mapping[str, Any], Mapping[str, re.Pattern[str]], Mapping[str, VersionRange]]:
+    """Return the table, its patterns of numbers, and which versions spell them how."""
     table = platform_data("out_of_memory")
-    return _Knowledge(
-        numbers={name: compile_pattern(text).regex for name, text in table["numbers"].items()},
-        reach=table["reach"],
-        torch={name: VersionRange.parse(text) for name, text in table["torch"].items()},
-        ratio=float(platform_data("allocator")["watermarks"]["high"]),
-        thresholds={name: float(value) for name, value in table["thresholds"].items()},
-        says=table["says"],
-    )
+    numbers = {name: compile_pattern(text).regex for name, text in table["numbers"].items()}
+    return table, numbers, {name: VersionRange.parse(text) for name, text in table["torch"].items()}
 
 
 def evidence(memory: OutOfMemory) -> tuple[str, ...]:
     """Return the sentences that the numbers support, in the order to read them."""
-    return tuple(_sentences(memory, sentences()))
+    return tuple(_sentences(memory, _knowledge()[0]["says"]))
 
 
 def _sentences(memory: OutOfMemory, says: Mapping[str, str]) -> Iterator[str]:

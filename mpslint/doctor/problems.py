@@ -40,7 +40,7 @@ def broken_combinations(versions: Mapping[str, Version]) -> tuple[Problem, ...]:
 
 def machine_problems(machine: ThisMachine, torch: TorchProbe | None) -> tuple[Problem, ...]:
     """Return what is wrong with the machine itself and with what torch says about it."""
-    return tuple(_problem(kind.replace("_", "-"), _doctor_knowledge()["problems"][kind]) for kind in _wrong_machine(machine, torch))
+    return tuple(_problem(kind.replace("_", "-"), platform_data("doctor")["problems"][kind]) for kind in _wrong_machine(machine, torch))
 
 
 def _problem(name: str, row: Mapping[str, Any], **fields: object) -> Problem:
@@ -65,14 +65,14 @@ def _wrong_machine(machine: ThisMachine, torch: TorchProbe | None) -> Iterator[s
 
 def variables_in_force(environ: Mapping[str, str]) -> Mapping[str, str]:
     """Return the variables that change how MPS is used, with their values."""
-    table = _doctor_knowledge()
+    table = platform_data("doctor")
     prefixes = tuple(table["prefixes"])
     return {name: environ[name] for name in sorted(environ) if name in table["variables"] or name.startswith(prefixes)}
 
 
 def variable_problems(environ: Mapping[str, str]) -> tuple[Problem, ...]:
     """Return what is wrong with the variables in force."""
-    table = _doctor_knowledge()["problems"]
+    table = platform_data("doctor")["problems"]
     fields = {"high": environ.get(_HIGH, _DEFAULT_HIGH), "low": environ.get(_LOW, _DEFAULT_LOW)}
     return tuple(_problem(f"{name}={environ[name]}", table[kind], **fields) for name, kind in _wrong_variables(environ))
 
@@ -90,7 +90,7 @@ def _wrong_variables(environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:
             yield _HIGH, "unlimited"
         if not 0 <= low <= (high or _HIGHEST):
             yield _LOW if _LOW in environ else _HIGH, "low_above_high"
-    known = _doctor_knowledge()["variables"]
+    known = platform_data("doctor")["variables"]
     yield from ((name, "unknown_variable") for name in variables_in_force(environ) if name not in known)
     if environ.get("ACCELERATE_USE_CPU", "").lower() in {"1", "true", "yes", "on"}:
         yield "ACCELERATE_USE_CPU", "on_cpu"
@@ -105,7 +105,7 @@ def _ratio(environ: Mapping[str, str], name: str, default: float) -> float | Non
 
 def config_problems(config: Mapping[str, Any]) -> tuple[Problem, ...]:
     """Return what does not fit a Mac in an accelerate configuration."""
-    rows: Sequence[Mapping[str, Any]] = _doctor_knowledge()["accelerate_config"]
+    rows: Sequence[Mapping[str, Any]] = platform_data("doctor")["accelerate_config"]
     known = [(row, config[row["key"]]) for row in rows if row["key"] in config]
     return tuple(_problem(f"{row['key']}: {value}", row) for row, value in known if _is_bad(value, row))
 
@@ -120,9 +120,4 @@ def _is_bad(value: Any, row: Mapping[str, Any]) -> bool:
 
 def limits_on_this_machine() -> str:
     """Return the sentence that says what cannot be known on a machine that is no Mac."""
-    return " ".join(str(_doctor_knowledge()["limits_on_this_machine"]).split())
-
-
-def _doctor_knowledge() -> Mapping[str, Any]:
-    table: Mapping[str, Any] = platform_data("doctor")
-    return table
+    return " ".join(str(platform_data("doctor")["limits_on_this_machine"]).split())

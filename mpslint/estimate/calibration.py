@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from mpslint.core.versions import Version
 from mpslint.estimate.forecast import Forecast, MacTime
 from mpslint.estimate.step import StepWork
-from mpslint.estimate.timing import FIXED, LAUNCHES, Chip, Spread, StepTime, constants, overlapped, spreads, step_time, variants_of
+from mpslint.estimate.timing import FIXED, LAUNCHES, Chip, StepTime, constants, ends, overlapped, step_time, variants_of
 
 Curve = tuple[tuple[float, float], ...]
 """Points (amount, seconds of one operator), the smallest first. The amount is FLOP where arithmetic bounds a kind, else bytes."""
@@ -51,11 +51,9 @@ def calibrated_parts(work: StepWork, rates: Calibration, overlap: float) -> dict
     """Return the seconds of each part of a step at measured rates. `overlap` is the share of the shorter one that still counts."""
     device: dict[str, float] = defaultdict(float)
     for one in work.operators:
-        curve = rates.curves.get(one.kind) or rates.curves["elementwise"]
-        amount = one.flop if one.kind in rates.by_flop and one.flop else one.moved
-        if one.kind in rates.by_flop and not one.flop:
-            curve = rates.curves["elementwise"]
-        device[one.part] += one.count * at(curve, amount)
+        is_flop = one.kind in rates.by_flop and one.flop > 0
+        curve = rates.curves.get(one.kind) if is_flop or one.kind not in rates.by_flop else None
+        device[one.part] += one.count * at(curve or rates.curves["elementwise"], one.flop if is_flop else one.moved)
     launching, waits = work.launches * rates.dispatch, work.waits * rates.wait
     if not rates.overlaps:
         return {**device, LAUNCHES: launching, FIXED: waits}
@@ -90,8 +88,7 @@ def calibrated(work: StepWork, rates: Calibration) -> Here:
     """Return the time of a step at rates that were measured."""
     parts = calibrated_parts(work, rates, constants().overlap)
     seconds = sum(parts.values())
-    spread = spreads()[0]["calibrated"]
-    time = StepTime(seconds, seconds * spread.low, seconds * spread.high, parts)
+    time = StepTime(seconds, *ends("calibrated", seconds), parts)
     threads = ", one thread" if rates.device == "cpu" else ""
     basis = f"from operators measured on {rates.date} ({rates.device}, torch {rates.torch}{threads})"
     return Here(rates.machine, rates.device, time, basis, rates.rate("matmul"))
@@ -102,27 +99,24 @@ def measured(seconds: float, off: float, machine: str, device: str, said: str) -
     return Here(machine, device, StepTime(seconds, seconds * (1 - off), seconds * (1 + off), {}), f"measured {said}")
 
 
-def with_here(made: Forecast, work: StepWork, here: Here, versions: Mapping[str, Version]) -> Forecast:
+def with_here(made: Forecast, here: Here, versions: Mapping[str, Version]) -> Forecast:
     """Return the forecast with a row for this machine first; the other Macs are scaled from it where it is a Mac."""
-    step = here.step
     title = f"this Mac ({here.machine})" if here.device == "mps" else f"this machine ({here.device}, {here.machine})"
-    own = MacTime(title, 0, "yes", step, work.samples / step.seconds, work.tokens / step.seconds, here.basis)
+    own = MacTime(title, 0, "yes", here.step, here.basis)
     chip = _chip(here) if here.device == "mps" else None
     if chip is None:
         return replace(made, rows=(own, *made.rows))
-    factor = step.seconds / step_time(work, chip, versions.get("torch")).seconds
-    spread = spreads()[0]["scaled"]
-    return replace(made, rows=(own, *(_scaled(row, work, factor, spread) for row in made.rows)))
+    factor = here.step.seconds / step_time(made.work, chip, versions.get("torch")).seconds
+    return replace(made, rows=(own, *(_scaled(row, factor) for row in made.rows)))
 
 
-def _scaled(row: MacTime, work: StepWork, factor: float, spread: Spread) -> MacTime:
+def _scaled(row: MacTime, factor: float) -> MacTime:
     """Return a row whose time is the model's, corrected by what this machine showed."""
     if row.step is None:
         return row
-    time = row.step.scaled(factor)
-    time = replace(time, low=time.seconds * spread.low, high=time.seconds * spread.high, wide=())
-    rates = (work.samples / time.seconds, work.tokens / time.seconds)
-    return replace(row, step=time, samples_per_second=rates[0], tokens_per_second=rates[1], basis="scaled from this Mac")
+    seconds = row.step.seconds * factor
+    parts = {name: value * factor for name, value in row.step.parts.items()}
+    return replace(row, step=StepTime(seconds, *ends("scaled", seconds), parts), basis="scaled from this Mac")
 
 
 def _chip(here: Here) -> Chip | None:

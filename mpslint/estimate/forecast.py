@@ -38,8 +38,6 @@ class MacTime:
     memory_gb: int
     fits: Fits
     step: StepTime | None = None
-    samples_per_second: float = 0.0
-    tokens_per_second: float = 0.0
     basis: str = ""
     """Where the time comes from when it isn't the model alone: measured on this machine, scaled from it."""
 
@@ -49,13 +47,7 @@ class Forecast:
     """What a step is made of, and how long it takes on each Mac."""
 
     rows: tuple[MacTime, ...]
-    samples: int
-    flop: float
-    moved: float
-    launches: float
-    waits: float
-    graphs_first: int
-    graphs_planned: int
+    work: StepWork
     advice: tuple[str, ...] = ()
     unknown: tuple[str, ...] = field(default=())
     compiling: Compiling | None = None
@@ -66,9 +58,8 @@ def forecast(work: StepWork, peak: int, macs: Sequence[ChipAndMemory], versions:
     """Return the forecast of a run whose memory peaks at `peak` bytes."""
     rows = tuple(_row(work, peak, mac, versions) for mac in macs)
     taken = [mac for mac, row in zip(macs, rows, strict=True) if row.step is not None]
-    counted = (work.samples, work.flop, work.moved, work.launches, work.waits, work.graphs_first, work.graphs_planned)
     unknown = tuple(dict.fromkeys(said for mac in macs if (said := not_known(work, mac.chip))))
-    return Forecast(rows, *counted, advice(work, taken, versions), unknown, compiling(versions))
+    return Forecast(rows, work, advice(work, taken, versions), unknown, compiling(versions))
 
 
 def _row(work: StepWork, peak: int, mac: ChipAndMemory, versions: Mapping[str, Version]) -> MacTime:
@@ -76,8 +67,7 @@ def _row(work: StepWork, peak: int, mac: ChipAndMemory, versions: Mapping[str, V
     fits: Fits = "yes" if peak <= bounds.recommended - bounds.reserve else "tight" if peak <= bounds.recommended else "no"
     if fits == "no" or not_known(work, mac.chip):
         return MacTime(mac.title, mac.memory, fits)
-    step = step_time(work, mac.chip, versions.get("torch"))
-    return MacTime(mac.title, mac.memory, fits, step, work.samples / step.seconds, work.tokens / step.seconds)
+    return MacTime(mac.title, mac.memory, fits, step_time(work, mac.chip, versions.get("torch")))
 
 
 def advice(work: StepWork, macs: Sequence[ChipAndMemory], versions: Mapping[str, Version]) -> tuple[str, ...]:
@@ -162,11 +152,12 @@ def hidden(work: StepWork, mac: ChipAndMemory, time: StepTime) -> float:
 
 def forecast_cells(forecast: Forecast) -> list[list[str]]:
     """Return the table's head and then its rows, as text."""
-    has_tokens = any(row.tokens_per_second for row in forecast.rows)
-    cells = [["Mac", "fits", "a step (range)", "samples/s", *(["tokens/s"] if has_tokens else []), "bound by"]]
+    counted = {"samples/s": float(forecast.work.samples)}
+    if forecast.work.tokens and any(row.step is not None for row in forecast.rows):
+        counted["tokens/s"] = forecast.work.tokens
+    cells = [["Mac", "fits", "a step (range)", *counted, "bound by"]]
     for row in forecast.rows:
-        rates = [rates_of(row, one) for one in (row.samples_per_second, *([row.tokens_per_second] if has_tokens else []))]
-        cells.append([row.mac, row.fits, ranged(row.step), *rates, bound_by(row)])
+        cells.append([row.mac, row.fits, ranged(row.step), *(rates_of(row.step, count) for count in counted.values()), bound_by(row)])
     return cells
 
 
@@ -186,7 +177,7 @@ def forecast_notes(forecast: Forecast) -> list[str]:
 
 def _compiled(forecast: Forecast) -> list[str]:
     """Return what compiling graphs takes besides the steps, about."""
-    each, first, whole = forecast.compiling, forecast.graphs_first, forecast.graphs_planned
+    each, first, whole = forecast.compiling, forecast.work.graphs_first, forecast.work.graphs_planned
     if each is None or not first:
         return []
     said = f"compiling the {first} graphs of the first step takes about {duration(first * each.low)} to {duration(first * each.high)}"
@@ -207,10 +198,9 @@ def duration(seconds: float) -> str:
     return f"{_digits(seconds / 86400)} days"
 
 
-def rates_of(row: MacTime, rate: float) -> str:
-    """Return from where to where a rate a second lies, `7.1 to 19`, with digits that mean something; nothing where there is none."""
-    slow, fast = (rate * row.step.seconds / one for one in (row.step.high, row.step.low)) if row.step is not None else (0.0, 0.0)
-    return f"{_digits(slow)} to {_digits(fast)}" if slow else ""
+def rates_of(step: StepTime | None, count: float) -> str:
+    """Return how many of `count` a step come in a second, `7.1 to 19`, with digits that mean something; nothing where no time is known."""
+    return f"{_digits(count / step.high)} to {_digits(count / step.low)}" if step is not None and count else ""
 
 
 def bound_by(row: MacTime) -> str:
@@ -224,12 +214,13 @@ def bound_by(row: MacTime) -> str:
 
 def made_of(forecast: Forecast) -> str:
     """Return what a step is made of: samples, work, and graphs compiled."""
-    compiled = f", {forecast.graphs_first} graphs compiled in the first step" if forecast.graphs_first else ""
-    planned = f", {forecast.graphs_planned} in the whole run" if forecast.graphs_planned > forecast.graphs_first else ""
-    samples = "1 sample" if forecast.samples == 1 else f"{forecast.samples} samples"
+    work = forecast.work
+    compiled = f", {work.graphs_first} graphs compiled in the first step" if work.graphs_first else ""
+    planned = f", {work.graphs_planned} in the whole run" if work.graphs_planned > work.graphs_first else ""
+    samples = "1 sample" if work.samples == 1 else f"{work.samples} samples"
     return (
-        f"{samples}: {_digits(forecast.flop / 1e9)} GFLOP, {_digits(forecast.moved / 1e9)} GB moved, "
-        f"{forecast.launches:.0f} operators{compiled}{planned}"
+        f"{samples}: {_digits(work.flop / 1e9)} GFLOP, {_digits(work.moved / 1e9)} GB moved, "
+        f"{work.launches:.0f} operators{compiled}{planned}"
     )
 
 

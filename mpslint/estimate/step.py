@@ -51,8 +51,6 @@ class StepWork:
     padded_to: int = 0
     fallbacks: tuple[Fallback, ...] = ()
     """Operators that run on the CPU."""
-    steps: int = 0
-    """Optimizer steps of the whole run; 0 where that is not known."""
 
     @property
     def flop(self) -> float:

@@ -30,20 +30,13 @@ class StepTime:
     wide: tuple[str, ...] = ()
     """Why the range is wide; empty where the published points cover this."""
 
-    def scaled(self, factor: float) -> StepTime:
-        """Return the time of `factor` such steps."""
-        parts = {name: value * factor for name, value in self.parts.items()}
-        return StepTime(self.seconds * factor, self.low * factor, self.high * factor, parts, self.wide)
-
 
 def step_time(work: StepWork, chip: Chip, torch: Version | None = None, model: Constants | None = None) -> StepTime:
     """Return the estimated time of a step on a chip, with its range; `model` stands in for the shipped constants."""
     parts = seconds_by_part(work, chip, model or constants(), torch)
     seconds = sum(parts.values())
-    table, uncovered = spreads()
-    wide = tuple(_uncovered(work, chip, seconds, uncovered))
-    spread: Spread = table["wide" if wide else "usual"]
-    return StepTime(seconds, seconds * spread.low, seconds * spread.high, parts, wide)
+    wide = tuple(_uncovered(work, chip, seconds))
+    return StepTime(seconds, *ends("wide" if wide else "usual", seconds), parts, wide)
 
 
 def seconds_by_part(work: StepWork, chip: Chip, model: Constants, torch: Version | None = None) -> dict[str, float]:
@@ -77,25 +70,25 @@ def operator_seconds(one: Operators, chip: Chip, model: Constants, *, is_older: 
     return max(one.flop / (chip.rate(one.dtype) * efficiency), moving)
 
 
-def _uncovered(work: StepWork, chip: Chip, seconds: float, uncovered: Uncovered) -> list[str]:
+def _uncovered(work: StepWork, chip: Chip, seconds: float) -> list[str]:
     """Return why the published points say little of a step on a chip."""
-    said = []
-    if seconds < uncovered.seconds:
-        said.append(f"steps under {uncovered.seconds:g} s")
-    if any(fnmatch.fnmatchcase(chip.name, glob) for glob in uncovered.chips):
+    said, uncovered = [], platform_data("step_time")["wide"]
+    if seconds < uncovered["seconds"]:
+        said.append(f"steps under {uncovered['seconds']:g} s")
+    if any(fnmatch.fnmatchcase(chip.name, glob) for glob in uncovered["chips"]):
         said.append(f"few measurements of {chip.name}")
-    half = sum(one.flop * one.count for one in work.operators if one.dtype in uncovered.dtypes)
-    said += [f"{kind} layers" for kind in uncovered.kinds if _weight(kind, work, chip) > uncovered.share]
-    if half > uncovered.share * (work.flop or 1.0):
+    half = sum(one.flop * one.count for one in work.operators if one.dtype in uncovered["dtypes"])
+    said += [f"{kind} layers" for kind in uncovered["kinds"] if _weight(kind, work, chip) > uncovered["share"]]
+    if half > uncovered["share"] * (work.flop or 1.0):
         said.append("half precision")
     return said
 
 
 def not_known(work: StepWork, chip: Chip) -> str:
     """Return why nothing is known of the time of a step; '' where something is."""
-    _, uncovered = spreads()
-    share = sum(_weight(kind, work, chip) for kind in uncovered.unknown_kinds)
-    return uncovered.unknown if share > uncovered.unknown_share else ""
+    unknown = platform_data("step_time")["unknown"]
+    share = sum(_weight(kind, work, chip) for kind in unknown["kinds"])
+    return str(unknown["say"]) if share > unknown["share"] else ""
 
 
 def _weight(kind: str, work: StepWork, chip: Chip) -> float:
@@ -105,14 +98,6 @@ def _weight(kind: str, work: StepWork, chip: Chip) -> float:
     model = constants()
     busy = {one: one.count * operator_seconds(one, chip, model) for one in work.operators}
     return sum(value for one, value in busy.items() if one.kind == kind) / (sum(busy.values()) or 1.0)
-
-
-@dataclass(frozen=True, slots=True)
-class Spread:
-    """Measured over estimated: the 10th and the 90th percentile."""
-
-    low: float
-    high: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,21 +126,6 @@ class Compiling:
     high: float
 
 
-@dataclass(frozen=True, slots=True)
-class Uncovered:
-    """Where the published points say little, so that the wide spread holds, and where they say nothing."""
-
-    seconds: float
-    share: float
-    kinds: tuple[str, ...]
-    chips: tuple[str, ...]
-    dtypes: tuple[str, ...]
-    unknown_share: float
-    unknown_kinds: tuple[str, ...]
-    unknown: str
-    """What is said where the time is not known."""
-
-
 @functools.lru_cache(maxsize=1)
 def constants() -> Constants:
     """Return the constants that mpslint ships."""
@@ -174,20 +144,10 @@ def made_of(table: Mapping[str, Any]) -> Constants:
     )
 
 
-@functools.lru_cache(maxsize=1)
-def spreads() -> tuple[Mapping[str, Spread], Uncovered]:
-    """Return the spreads by name, and what the points do not cover."""
-    table = platform_data("step_time")
-    wide, unknown = table["wide"], table["unknown"]
-    found = {name: Spread(float(row["low"]), float(row["high"])) for name, row in table["spread"].items()}
-    return found, Uncovered(
-        seconds=float(wide["seconds"]),
-        share=float(wide["share"]),
-        **{name: tuple(wide[name]) for name in ("kinds", "chips", "dtypes")},
-        unknown_share=float(unknown["share"]),
-        unknown_kinds=tuple(unknown["kinds"]),
-        unknown=unknown["say"],
-    )
+def ends(spread: str, seconds: float) -> tuple[float, float]:
+    """Return what steps estimated at `seconds` were measured at, the 5th and the 95th percentile, by the name of the spread."""
+    row = platform_data("step_time")["spread"][spread]
+    return seconds * row["low"], seconds * row["high"]
 
 
 def compiling(versions: Mapping[str, Version]) -> Compiling | None:

@@ -1,3 +1,1 @@
 """What is seen in a file, whatever its language: values with their origins, calls, commands, entries of configuration files."""
-
-from __future__ import annotations

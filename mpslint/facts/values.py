@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import itertools
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from typing import Any, TypeAlias
 
 from mpslint.core.record import record
@@ -486,41 +486,14 @@ class Context:
 
     def entered(self, function: FunctionNode, decorators: tuple[Value, ...], is_called: bool, call: ast.AST | None = None) -> Context:
         """Return the context of the body of a function that is called from here."""
-        return Context(
-            (*self.functions, function),
-            (),
-            (*self.outer_loops, self.loops),
-            (*self.managers, *decorators),
-            self.guards,
-            self.handlers,
-            self.in_handler,
-            self.under_main,
-            self.called and is_called,
-            (*self.calls, call),
-        )
-
-    def changed(
-        self,
-        *,
-        loops: tuple[Loop, ...] | None = None,
-        managers: tuple[Value, ...] | None = None,
-        guards: tuple[Guard, ...] | None = None,
-        handlers: tuple[tuple[str, ...], ...] | None = None,
-        in_handler: bool | None = None,
-        under_main: bool | None = None,
-    ) -> Context:
-        """Return the context with some parts replaced."""
-        return Context(
-            self.functions,
-            self.loops if loops is None else loops,
-            self.outer_loops,
-            self.managers if managers is None else managers,
-            self.guards if guards is None else guards,
-            self.handlers if handlers is None else handlers,
-            self.in_handler if in_handler is None else in_handler,
-            self.under_main if under_main is None else under_main,
-            self.called,
-            self.calls,
+        return replace(
+            self,
+            functions=(*self.functions, function),
+            loops=(),
+            outer_loops=(*self.outer_loops, self.loops),
+            managers=(*self.managers, *decorators),
+            called=self.called and is_called,
+            calls=(*self.calls, call),
         )
 
 

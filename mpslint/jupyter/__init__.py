@@ -1,3 +1,1 @@
 """mpslint inside a notebook: the IPython extension."""
-
-from __future__ import annotations

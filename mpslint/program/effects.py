@@ -27,7 +27,7 @@ from mpslint.facts.values import (
 from mpslint.program.machine import Walker
 from mpslint.program.places import CONTENT, Writes, is_vague, parts_of
 from mpslint.program.reach import CHANGING, Reach, extend, names_in, text_of_nodes, written_beside, written_by
-from mpslint.program.walk import walk
+from mpslint.program.walk import at_once, walk
 from mpslint.tensors.traits import is_tensor
 
 MOST_HELD = 50
@@ -81,14 +81,8 @@ def is_generator(node: FunctionNode) -> bool:
     """Return whether a function is a generator, whose body runs only when its result is iterated."""
     known = vars(node)
     if "yields" not in known:
-        stack: list[ast.AST] = list(node.body) if isinstance(node.body, list) else [node.body]
-        found = False
-        while stack and not found:
-            one = stack.pop()
-            found = isinstance(one, (ast.Yield, ast.YieldFrom))
-            if not isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)):
-                stack += ast.iter_child_nodes(one)
-        known["yields"] = found
+        body = node.body if isinstance(node.body, list) else [node.body]
+        known["yields"] = any(isinstance(one, (ast.Yield, ast.YieldFrom)) for statement in body for one in at_once(statement))
     return bool(known["yields"])
 
 

@@ -55,9 +55,7 @@ def evaluate_program(
     `has_premises` functions that nothing calls are taken to be called on the Mac's GPU. `instead` has values for constants, by the id of
     their node. `stubs` are folders of stubs of the user's own.
     """
-    machine = Walker(
-        load_platform(), versions, how_known, document.offset, HANDLERS, execute, execute_one, get_attribute, CALLS, known_roots, document
-    )
+    machine = Walker(load_platform(), versions, how_known, document.offset, HANDLERS, execute, get_attribute, CALLS, known_roots, document)
     machine.project, machine.has_premises, machine.instead = project, has_premises, instead
     machine.stubs, machine.frame = stubs, machine.module
     machine.facts.frames.append(machine.module)

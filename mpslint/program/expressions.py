@@ -49,7 +49,7 @@ def _constant(m: Walker, node: ast.Constant) -> Value:
 def _name(m: Walker, node: ast.Name) -> Value:
     value = m.lookup(node.id)
     m.facts.uses.read(node, value)
-    if value.__class__ is Unknown and (frame := m.frame_with(node.id)) is not None:
+    if value.__class__ is Unknown and (frame := m.frame.having(node.id)) is not None:
         m.facts.uses.unknown.add((id(frame.slots), node.id))
     if m.exits and (isinstance(value, Unknown) or m.store.unsure) and not m.is_surely_bound(node.id, value):
         may_raise(m)

@@ -6,6 +6,7 @@ import ast
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from typing import Any
 
 from mpslint.facts.joined import join_all
@@ -92,7 +93,7 @@ def _branches(m: Walker, node: ast.If) -> list[tuple[bool, Writes]]:
             narrowed = narrowing(m, node.test)
             with m.guarded(node.test, True):
                 paths.append(_path(m, node.body, narrowed(True)))
-            m.context = m.context.changed(guards=(*m.context.guards, Guard(node.test, False)))
+            m.context = replace(m.context, guards=(*m.context.guards, Guard(node.test, False)))
             following = node.orelse[0] if len(node.orelse) == 1 else None
             if not isinstance(following, ast.If):
                 paths.append(_path(m, node.orelse, narrowed(False)))
@@ -131,7 +132,7 @@ def _one_before_exit(node: ast.If) -> Guard | None:
 
 def guard_rest(m: Walker, guard: Guard) -> None:
     """The statements after an `if` that left run under its other answer (`execute` puts the context back at its end)."""
-    m.context = m.context.changed(guards=(*m.context.guards, guard))
+    m.context = replace(m.context, guards=(*m.context.guards, guard))
 
 
 def _by_default(m: Walker, node: ast.If, answer: bool) -> bool:

@@ -176,7 +176,7 @@ def _loop(
 
     `least` are the rounds that it has if none ends it. It may raise between two rounds, where one changes what it `goes_through`.
     """
-    if m.is_silent and following is not None and (ends := _rounds(m, node, following, bind, MOST_ROUND_STEPS)) is not None:
+    if m.is_silent and following is not None and (ends := _rounds(m, node, following, bind)) is not None:
         return _finish(m, node, *ends)
     before, start = marks(m), m.steps
     made, noted = len(m.facts.objects), len(m.facts.events)
@@ -189,7 +189,7 @@ def _loop(
         events = m.facts.taken(noted)
         with m.silently():
             m.is_told = True
-            ends = _rounds(m, node, following, bind, MOST_ROUND_STEPS)
+            ends = _rounds(m, node, following, bind)
         m.facts.told(events, noted, node.body if ends is not None else ())
         if ends is not None:
             return _finish(m, node, *ends)
@@ -205,10 +205,10 @@ def _of_made(states: Sequence[Writes], made: Set[int]) -> Writes:
 
 
 def _rounds(
-    m: Walker, node: ast.For | ast.AsyncFor | ast.While, following: Callable[[int], object], bind: Callable[[Value], None], most: int
+    m: Walker, node: ast.For | ast.AsyncFor | ast.While, following: Callable[[int], object], bind: Callable[[Value], None]
 ) -> tuple[list[Writes], list[Writes]] | None:
     """Walk a loop round by round; return what was written where it ends, and where it breaks. None where its rounds can't be told."""
-    before, last = marks(m), m.steps + most
+    before, last = marks(m), m.steps + MOST_ROUND_STEPS
     goes_on = True
     try:
         with m.leaving("break", "continue") as (target, written):

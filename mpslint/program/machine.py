@@ -6,7 +6,7 @@ import ast
 import builtins
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -127,8 +127,6 @@ class Walker:
     """What evaluates each kind of expression."""
     execute_block: Callable[[Walker, Sequence[ast.stmt]], bool]
     """Walk statements; true when the path leaves them early."""
-    execute_one: Callable[[Walker, ast.stmt], bool]
-    """Walk one statement, and leave the context that those after it have."""
     read_attribute: Callable[[Walker, Value, str, ast.expr | None], Value]
     calls: Calls
     known_roots: frozenset[str]
@@ -150,9 +148,9 @@ class Walker:
     is_dead: bool = False
     """The expression that is evaluated certainly raised in a `try` block: what is left of its statement does not happen."""
     functions: dict[int, Function] = field(default_factory=dict)
+    """Every function that was defined, by the id of its node, in order."""
     factories: dict[int, Value] = field(default_factory=dict)
     """What makes the values of fields, by the id of the call that says so (`field(default_factory=...)`)."""
-    """Every function that was defined, by the id of its node, in order."""
     methods: set[str] = field(default_factory=set)
     """The names of those that are methods."""
     asked: dict[tuple[frozenset[str], frozenset[str], int], tuple[frozenset[str], frozenset[str]]] = field(default_factory=dict)
@@ -342,11 +340,7 @@ class Walker:
 
     def is_bound(self, name: str) -> bool:
         """Return whether a statement gave a name a value that holds in the current frame."""
-        return self.frame_with(name) is not None
-
-    def frame_with(self, name: str) -> Frame | None:
-        """Return the frame in which a name has a value; None where none has."""
-        return self.frame.having(name)
+        return self.frame.having(name) is not None
 
     def owner_of(self, name: str) -> Frame:
         """Return the frame that Python looks in for a name without a value: that of the function which assigns it, or of the module."""
@@ -357,7 +351,7 @@ class Walker:
 
     def is_surely_bound(self, name: str, value: Value) -> bool:
         """Return whether a name that was read as a value has one on every path, as far as that is known."""
-        frame, owner = self.frame_with(name), self.owner_of(name)
+        frame, owner = self.frame.having(name), self.owner_of(name)
         if owner.parent is not None and name not in owner.slots:
             return False
         return not isinstance(value, Unknown) if frame is None else (id(frame.slots), name) not in self.store.unsure
@@ -507,12 +501,12 @@ class Walker:
         return start, self.offset(node.end_lineno, node.end_col_offset)  # type: ignore[attr-defined]
 
     def within(self, **changes: Any) -> Within:
-        """Walk something in a changed context (see `Context.changed`)."""
-        return Within(self, self.context.changed(**changes))
+        """Walk something in a context with some parts replaced."""
+        return Within(self, replace(self.context, **changes))
 
     def guarded(self, test: ast.expr, taken: bool, default: bool | None = None) -> Within:
         """Walk something that only runs when an undecided test comes out as `taken`."""
-        return Within(self, self.context.changed(guards=(*self.context.guards, Guard(test, taken, default))))
+        return Within(self, replace(self.context, guards=(*self.context.guards, Guard(test, taken, default))))
 
 
 class Within:

@@ -51,9 +51,8 @@ class Modules:
 
     def load_variables(self, m: Walker, path: str) -> Sequence[EnvironmentWrite]:
         """Return the variables that a file of the run sets (`.env`); none of any other file."""
-        found = find_file(path, self._importer(m), self.run.script)
-        part = self.run.parts.get(found) if found is not None else None
-        return read_dotenv(part.document.text).environment if part is not None else ()
+        found = self._file(m, path)
+        return read_dotenv(self.run.parts[found].document.text).environment if found is not None else ()
 
     def compose_config(self, m: Walker, folder: str, name: str, written: Sequence[Argument] | None) -> Value | None:
         """Return the configuration that Hydra composes of a folder beside the code that is walked; None where a file is missing.
@@ -92,15 +91,20 @@ class Modules:
 
     def body(self, m: Walker, path: str) -> Sequence[ast.stmt] | None:
         """Return the statements of a file of the run that a path means; None for a file outside the run."""
-        found = find_file(path, self._importer(m), self.run.script)
-        return self.body_of(found) if found in self.run.parts and found is not None else None
+        found = self._file(m, path)
+        return self.body_of(found) if found is not None else None
 
     def module_at(self, m: Walker, path: str) -> Module | None:
         """Return the module that a Python file of the run is, walked; None for a path that means none of its files."""
-        found = find_file(path, self._importer(m), self.run.script)
-        if found is None or found not in self.run.parts or not found.endswith(".py"):
+        found = self._file(m, path)
+        if found is None or not found.endswith(".py"):
             return None
         return self._walked(m, Located(found, ""), os.path.basename(found).removesuffix(".py"))
+
+    def _file(self, m: Walker, path: str) -> str | None:
+        """Return the file of the run that a path means; None for any other."""
+        found = find_file(path, self._importer(m), self.run.script)
+        return found if found in self.run.parts else None
 
     def _importer(self, m: Walker) -> str:
         """Return the file whose code is walked."""

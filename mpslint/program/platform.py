@@ -6,85 +6,18 @@ import fnmatch
 import functools
 from collections.abc import Mapping
 from string import Formatter
+from types import SimpleNamespace
 from typing import Any
 
-from mpslint.core.knowledge import platform_data
-from mpslint.core.record import record
+from mpslint.core.knowledge import platform_data, sets_of
 from mpslint.core.versions import Version, VersionRange, parse_version
 
 NO_ANSWER = object()
 """What a platform question answers that has no answer with the Target's versions."""
 
 
-@record(frozen=True)
-class Platform:
-    """The answers, keyed by qualified names."""
-
-    values: dict[str, Any]
-    results: dict[str, Any]
-    raising_questions: frozenset[str]
-    cuda_questions: frozenset[str]
-    attributes: dict[str, Any]
-    versions: dict[str, str]
-    version_parsers: frozenset[str]
-    version_of: frozenset[str]
-    absent_devices: frozenset[str]
-    transparent: frozenset[str]
-    paths: frozenset[str]
-    path_texts: frozenset[str]
-    copiers: dict[str, bool]
-    partials: frozenset[str]
-    keepers: frozenset[str]
-    kept_properties: frozenset[str]
-    dispatchers: frozenset[str]
-    abstract_methods: frozenset[str]
-    changers: frozenset[str]
-    suppressors: frozenset[str]
-    swallowers: frozenset[str]
-    enumerations: frozenset[str]
-    closed_enumerations: frozenset[str]
-    literals: frozenset[str]
-    devices: frozenset[str]
-    device_arguments: frozenset[str]
-    core_counts: frozenset[str]
-    cores: frozenset[int]
-    path_openers: frozenset[str]
-    object_arguments: frozenset[str]
-    openers: frozenset[str]
-    finders: frozenset[str]
-    absent_modules: frozenset[str]
-    absent_imports: frozenset[str]
-    file_questions: frozenset[str]
-    config_readers: frozenset[str]
-    config_objects: frozenset[str]
-    field_classes: frozenset[str]
-    field_makers: frozenset[str]
-    field_copiers: frozenset[str]
-    unread_annotations: frozenset[str]
-    validators: dict[str, Any]
-    annotations: dict[str, str]
-    unwritable_classes: frozenset[str]
-    after_fields: frozenset[str]
-    commands: frozenset[str]
-    shared_objects: dict[str, str]
-    bare_decorators: frozenset[str]
-    returns_self: frozenset[str]
-    returns_arguments: dict[str, Any]
-    parameter_keepers: dict[str, str]
-    loader_makers: dict[str, dict[str, str]]
-    model_steps: dict[str, list[str]]
-    """Methods that a method of a Trainer, or a Trainer, calls on its model."""
-    trainer_steps: dict[str, list[str]]
-    """Methods that a Trainer calls on itself, which a class that derives from it may define anew."""
-    object_loaders: frozenset[str]
-    """Methods of classes of outside that make an object of the class that derives from theirs."""
-    methods_of: dict[str, list[str]]
-    """Methods that objects have, by patterns of what makes them or of the classes that theirs derive from."""
-    flat: frozenset[str]
-    aliases: dict[str, str]
-    brought: dict[str, str]
-    premises: dict[str, Any]
-    several_processes: dict[str, str]
+class Platform(SimpleNamespace):
+    """The answers by the keys of that file, which explains each; its lists are sets here."""
 
     def answer(self, name: str, versions: Mapping[str, Version]) -> Any:
         """Return what a platform question answers with some versions; NO_ANSWER where they lack the function, or it isn't known."""
@@ -178,18 +111,15 @@ def _is_in(name: str, versions: Mapping[str, Version]) -> bool:
 @functools.lru_cache(maxsize=1)
 def load_platform() -> Platform:
     """Return the answers."""
-    rows = platform_data("answers").items()
-    said: dict[str, Any] = {key: frozenset(value) if isinstance(value, list) else value for key, value in rows}
-    return Platform(**said)
+    return Platform(**sets_of("answers"))
 
 
 @functools.lru_cache(maxsize=1)
 def with_cuda() -> Platform:
     """Return the answers of a Linux machine with one CUDA device, on which a file that is fixed for the Mac has to mean what it meant."""
     mac = load_platform()
-    answers: dict[str, Any] = {name: getattr(mac, name) for name in Platform.__dataclass_fields__}
     without_mps = dict.fromkeys((name for name in mac.results if "mps" in name), False)
     cuda = {name: 1 if name.endswith("count") else True for name in mac.results if name in mac.cuda_questions}
-    values = {**mac.values, "sys.platform": "linux"}
     results = {name: answer for name, answer in mac.results.items() if not isinstance(answer, list)}
-    return Platform(**{**answers, "values": values, "results": {**results, **without_mps, **cuda}})
+    answers = {"values": {**mac.values, "sys.platform": "linux"}, "results": {**results, **without_mps, **cuda}}
+    return Platform(**{**sets_of("answers"), **answers})

@@ -1,3 +1,1 @@
 """Fixes: from a rule's recipe to edits, and from edits to a changed file."""
-
-from __future__ import annotations

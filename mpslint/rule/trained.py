@@ -8,8 +8,8 @@ from typing import Any
 from mpslint.facts.values import Argument, Call, Instance, Known, Value, alternatives_of, any_guard
 from mpslint.facts.values import Mapping as DictValue
 from mpslint.rule.guards import is_certain, is_off
+from mpslint.settings import families
 from mpslint.settings.evidence import Evidence, once
-from mpslint.settings.families import load_families
 from mpslint.settings.gather import behind, only_evaluates
 from mpslint.settings.plan import Matched
 from mpslint.settings.roles import load_roles, roles_that
@@ -113,15 +113,16 @@ def is_quantised(made: Matched) -> bool:
     values = [*(argument.value for argument in made.call.keywords.values()), *changed]
     if CONFIGURED in made.call.keywords or any(isinstance(one, DictValue) and CONFIGURED in one.slots for one in values):
         return True
-    return name is not None and name.is_known and load_families().is_quantised(str(name.constant))
+    return name is not None and name.is_known and families.is_quantised(str(name.constant))
 
 
 def _evaluates_by_default(run: Matched, evidence: Evidence) -> bool:
     """Return whether a program trains with its Trainer only if an option is given, and evaluates without it (`if args.train: ...`)."""
     if run.pattern.role not in roles_that("trains"):
         return False
-    kind, calls = load_roles()[run.pattern.role], evidence.facts.calls
-    if any(call.method in kind.training and not any_guard(call.context.guards, "is off", is_off) for call in calls):
+    calls = evidence.facts.calls
+    trains, evaluates = (load_roles()[run.pattern.role].get(word, ()) for word in ("training", "evaluating"))
+    if any(call.method in trains and not any_guard(call.context.guards, "is off", is_off) for call in calls):
         return False
-    evaluating = (call for call in calls if call.method in kind.evaluating and call.method not in kind.training)
+    evaluating = (call for call in calls if call.method in evaluates and call.method not in trains)
     return any(call.receiver is run.call.result and is_certain(call.context) for call in evaluating)

@@ -1,3 +1,1 @@
 """Watching a real training run."""
-
-from __future__ import annotations

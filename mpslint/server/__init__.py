@@ -1,3 +1,1 @@
 """`mpslint server`: check what is open in an editor, over the Language Server Protocol. The only part that imports pygls."""
-
-from __future__ import annotations

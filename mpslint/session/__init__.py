@@ -1,3 +1,1 @@
 """One command over many files: options, configuration, cache, baseline, processes."""
-
-from __future__ import annotations

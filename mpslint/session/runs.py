@@ -234,10 +234,6 @@ class Runs:
         document = self.project.document(path)
         return f"{document.path}:{document.place(span.start).line}" if document is not None else path
 
-    def findings_in(self, path: str) -> tuple[Finding, ...]:
-        """Return what the runs say of a file, by its absolute path."""
-        return tuple(self.findings.get(path, ()))
-
     def result(self, found: FoundFile, alone: FileResult) -> FileResult:
         """Return what came out of one file: what it says by itself, and what its runs say of it beside that."""
         path = full_path(found.path)

@@ -6,6 +6,7 @@ import fnmatch
 import functools
 from collections.abc import Mapping
 from dataclasses import field
+from typing import Any
 
 from mpslint.core.knowledge import platform_data
 from mpslint.core.record import record
@@ -32,54 +33,30 @@ class ArgumentFact:
     """Why the new name is not safe where the project may run with versions that take the old one."""
 
 
-@record(frozen=True, slots=True, eq=False)
-class ArgumentFamily:
-    """Whose facts hold for the calls of a dialect's role, besides those under a call's own name."""
-
-    owner: str
-    names: tuple[str, ...]
-    not_names: tuple[str, ...]
-
-
-@record(frozen=True, slots=True, eq=False)
-class ArgumentFacts:
-    """The facts by the call's name, then by argument; and the families, by role."""
-
-    facts: Mapping[str, Mapping[str, ArgumentFact]]
-    families: Mapping[str, ArgumentFamily]
-
-
 @functools.lru_cache(maxsize=1)
-def load_arguments() -> ArgumentFacts:
-    """Return everything that is known of arguments."""
-    data = dict(platform_data("arguments"))
-    families = {
-        role: ArgumentFamily(row["owner"], tuple(row.get("names", ["*"])), tuple(row.get("not_names", ())))
-        for role, row in data.pop("families").items()
-    }
-    found = {
+def load_arguments() -> Mapping[str, Mapping[str, ArgumentFact]]:
+    """Return everything that is known of arguments: by the call's name, then by argument."""
+    data = {owner: facts for owner, facts in platform_data("arguments").items() if owner != "families"}
+    return {
         owner: {name: ArgumentFact(owner, name, **{**fact, "exists": VersionRange.parse(fact["exists"])}) for name, fact in facts.items()}
         for owner, facts in data.items()
     }
-    return ArgumentFacts(found, families)
 
 
 def fact_of(role: str, names: tuple[str, ...], argument: str) -> ArgumentFact | None:
     """Return what is known of an argument of a call that a dialect reads in this role: under its own name, else of its family."""
     known = load_arguments()
     for name in names:
-        fact = known.facts.get(name, {}).get(argument)
+        fact = known.get(name, {}).get(argument)
         if fact is not None:
             return fact
-    family = known.families.get(role)
-    if family is None or not any(_is_of(family, name) for name in names):
-        return None
-    return known.facts.get(family.owner, {}).get(argument)
+    family = platform_data("arguments")["families"].get(role)
+    return known[family["owner"]].get(argument) if family is not None and any(_is_of(family, name) for name in names) else None
 
 
-def _is_of(family: ArgumentFamily, name: str) -> bool:
-    fits = any(fnmatch.fnmatchcase(name, glob) for glob in family.names)
-    return fits and not any(fnmatch.fnmatchcase(name, glob) for glob in family.not_names)
+def _is_of(family: Mapping[str, Any], name: str) -> bool:
+    fits = any(fnmatch.fnmatchcase(name, glob) for glob in family.get("names", ["*"]))
+    return fits and not any(fnmatch.fnmatchcase(name, glob) for glob in family.get("not_names", ()))
 
 
 def exists(role: str, names: tuple[str, ...], argument: str, versions: Mapping[str, Version]) -> bool:

@@ -10,14 +10,13 @@ import ast
 import dataclasses
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mpslint.core.knowledge import platform_data
 from mpslint.facts.facts import Facts
 from mpslint.facts.values import Argument, Call, Instance, Items, Known, Symbol, Value, alternatives_of, made_from
 from mpslint.program.walk import called_name, walk
 from mpslint.settings.plan import TrainingPlan
-from mpslint.settings.roles import RoleKind
 from mpslint.settings.setting import Setting, inferred
 from mpslint.settings.translate import bound_arguments
 
@@ -43,15 +42,15 @@ def of_loader(part: Matched) -> Iterator[Setting]:
 
 
 def given_loaders(
-    run: Matched, kind: RoleKind, facts: Facts, matched: Sequence[Matched], by_result: Mapping[int, Matched]
+    run: Matched, kind: Mapping[str, Any], facts: Facts, matched: Sequence[Matched], by_result: Mapping[int, Matched]
 ) -> list[Matched]:
     """Return the loaders that a Trainer is given when it starts, else those that the program's own methods make for it.
 
     None at all where these have batches of several sizes, as it isn't known which of them trains.
     """
-    if not kind.given_loaders:
+    if "given_loaders" not in kind:
         return []
-    method, place, *names = kind.given_loaders
+    method, place, *names = kind["given_loaders"]
     for call in facts.calls:
         if call.method == method and call.receiver is run.call.result:
             named = (call.keywords[str(name)] for name in names if name in call.keywords)
@@ -59,7 +58,7 @@ def given_loaders(
             found = [by_result[id(one.value)] for one in arguments if id(one.value) in by_result]
             if loaders := [part for part in found if part.pattern.role == "loader"]:
                 return loaders
-    made = [part for part in matched if part.pattern.role == "loader" and _is_in(part.call, kind.makes_loaders)]
+    made = [part for part in matched if part.pattern.role == "loader" and _is_in(part.call, kind["makes_loaders"])]
     sizes = {setting.constant if setting.is_known else None for part in made for setting in of_loader(part)}
     return made if len(sizes) == 1 else []
 

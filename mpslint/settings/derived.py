@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 from mpslint.core.knowledge import configuration_of, parameters_of, platform_data
-from mpslint.facts.facts import Window
 from mpslint.facts.values import UNKNOWN, Call, Class, Instance, Known, Value, alternatives_of
 from mpslint.settings.batches import loads_itself, stacking_call
-from mpslint.settings.families import ModelFamily, load_families
+from mpslint.settings.families import ModelFamily, bits_of, family_named, family_of_class, head_of
 from mpslint.settings.plan import TrainingPlan
 from mpslint.settings.roles import roles_that
 from mpslint.settings.setting import Setting, inferred
@@ -26,9 +25,9 @@ ELSEWHERE = ("config", "shell")
 HALF = ("float16", "bfloat16")
 
 
-def _derived(plan: TrainingPlan, windows: Sequence[Window]) -> Iterator[Setting]:
+def _derived(plan: TrainingPlan) -> Iterator[Setting]:
     family = family_of(plan)
-    bound = _bound(plan, family, windows)
+    bound = _bound(plan, family)
     for found in (_head(plan), _limit(plan, family), _dropout(plan, family), bound, _reached(plan, bound)):
         if found is not None:
             yield found
@@ -47,7 +46,7 @@ def _sizes(plan: TrainingPlan) -> Iterator[Setting]:
         if millions is not None:
             yield dataclasses.replace(name, name="model.parameters", value=Known(millions))
         is_unsaid = name.role == "model" and name.is_known and not plan.settings.get("model.bits")
-        if is_unsaid and (bits := load_families().bits_of(str(name.constant))) is not None:
+        if is_unsaid and (bits := bits_of(str(name.constant))) is not None:
             yield dataclasses.replace(name, name="model.bits", value=Known(bits))
 
 
@@ -73,10 +72,9 @@ def _embedding(plan: TrainingPlan) -> Iterator[Setting]:
 
 def family_of(plan: TrainingPlan) -> ModelFamily | None:
     """Return the family of a run's model, by the name of its checkpoint, by the class that makes it, or by its tokenizer's name."""
-    families = load_families()
-    made_by = (families.of_class(name) for call in plan.calls.get("model", ()) for name in call.names)
+    made_by = (family_of_class(name) for call in plan.calls.get("model", ()) for name in call.names)
     model, tokenizer = (plan.constant(name) for name in ("model.name", "tokenizer.name"))
-    own, of_tokenizer = (families.of_name(name) if isinstance(name, str) else None for name in (model, tokenizer))
+    own, of_tokenizer = (family_named(name) if isinstance(name, str) else None for name in (model, tokenizer))
     return own or next(filter(None, made_by), None) or of_tokenizer
 
 
@@ -88,7 +86,7 @@ def _head(plan: TrainingPlan) -> Setting | None:
         if any(map(_is_own, alternatives_of(given.value))):
             return None
     for call in reversed(plan.calls.get("model", ())):
-        head = load_families().head_of(_class_names(call))
+        head = head_of(_class_names(call))
         if head is not None:
             return inferred("model.head", head, call, call.name)
     return None
@@ -115,7 +113,7 @@ def _is_own(value: Value) -> bool:
 def _limit(plan: TrainingPlan, family: ModelFamily | None) -> Setting | None:
     """Return the tokens that the model takes, or was trained on: those that its configuration is given, else those of its family."""
     for made in (*plan.calls.get("model_config", ()), *plan.calls.get("model", ())):
-        for name in load_families().positions:
+        for name in platform_data("model_families")["positions"]:
             if name in made.keywords:
                 value = made.keywords[name].value
                 is_number = isinstance(value, Known) and isinstance(value.value, int)
@@ -151,7 +149,7 @@ def _dropout_names(setting: Setting) -> list[str]:
     return [name for name, _ in setting.pattern.table.spellings_of("model.dropout")]
 
 
-def _bound(plan: TrainingPlan, family: ModelFamily | None, windows: Sequence[Window]) -> Setting | None:
+def _bound(plan: TrainingPlan, family: ModelFamily | None) -> Setting | None:
     """Return the longest sequence that a batch can hold: the length that the text is cut or padded to, else the model's own."""
     sources = plan.settings.get("length.source", ())
     is_said = any(one.is_written and one.role in roles_that("cuts") for one in sources)  # None included, which takes the default away
@@ -251,9 +249,9 @@ def _shape_of(setting: Setting, multiple: Any, bound: Setting | None) -> str:
     return BOUNDED if is_bounded else VARYING
 
 
-def with_derived(plan: TrainingPlan, windows: Sequence[Window] = ()) -> TrainingPlan:
-    """Return a run with what follows from its settings; `windows` are the slices of its program."""
+def with_derived(plan: TrainingPlan) -> TrainingPlan:
+    """Return a run with what follows from its settings."""
     merged = dict(plan.settings)
-    for setting in _derived(plan, windows):
+    for setting in _derived(plan):
         merged[setting.name] = (*merged.get(setting.name, ()), setting)
     return dataclasses.replace(plan, settings=merged)

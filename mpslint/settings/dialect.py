@@ -141,11 +141,6 @@ class CommandPattern:
     where_absent: bool = False
     """What a flag does is known by its name only: it counts where the script isn't there to be read."""
 
-    @property
-    def known_by(self) -> tuple[str, ...]:
-        """Words of which one is in every such command. What is assigned (`data=`) stands in too many texts to tell anything."""
-        return self.names or tuple(name for name in self.has if not name.endswith("="))
-
 
 @record(frozen=True, slots=True, eq=False)
 class ConfigPattern:

@@ -160,7 +160,7 @@ class _Gatherer:
         loaders = given_loaders(run, load_roles()[run.pattern.role], self.facts, self.matched, self.by_result)
         batches = [setting for part in loaders for setting in of_loader(part)]
         title = called_name(run.call.node) or run.call.name
-        plan = self._plan(load_roles()[run.pattern.role].run, [*others, *parts, run], title, run.call.node, batches)
+        plan = self._plan(load_roles()[run.pattern.role]["run"], [*others, *parts, run], title, run.call.node, batches)
         return without_training(plan, run.call) if only_evaluates(run, self.facts) else plan
 
     def _of_loops(self) -> Iterator[TrainingPlan]:
@@ -203,8 +203,8 @@ def only_evaluates(trainer: Matched, facts: Facts) -> bool:
     """Return whether a program calls methods of a Trainer that evaluate, and nowhere a method that may train."""
     kind = load_roles()[trainer.pattern.role]
     called = facts.methods_called()
-    evaluates = not called.get(id(trainer.call.result), set()).isdisjoint(kind.evaluating)
-    return evaluates and all(one.isdisjoint(kind.training) for one in called.values())
+    evaluates = not called.get(id(trainer.call.result), set()).isdisjoint(kind.get("evaluating", ()))
+    return evaluates and all(one.isdisjoint(kind.get("training", ())) for one in called.values())
 
 
 def _is_undecided(name: str, parts: Sequence[Matched]) -> bool:

@@ -3,44 +3,25 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping
 from difflib import get_close_matches
+from typing import Any
 
 from mpslint.core.finding import RuleError
 from mpslint.core.knowledge import read_yaml, rules_folder
-from mpslint.core.record import record
-
-
-@record(frozen=True, slots=True)
-class RoleKind:
-    """What a role means for a run; `rules/roles.yaml` explains each field."""
-
-    name: str
-    means: str
-    run: str = ""
-    trains: bool = False
-    shared: bool = False
-    own: bool = False
-    given: bool = False
-    in_loop: bool = False
-    chooses_device: bool = False
-    cuts: bool = False
-    training: Sequence[str] = ()
-    evaluating: Sequence[str] = ()
-    given_loaders: Sequence[str | int] = ()
-    makes_loaders: Sequence[str] = ()
 
 
 @functools.lru_cache(maxsize=1)
-def load_roles() -> dict[str, RoleKind]:
-    """Return the declared roles by name."""
-    return {name: RoleKind(name, **data) for name, data in read_yaml(rules_folder() / "roles.yaml").items()}
+def load_roles() -> dict[str, Mapping[str, Any]]:
+    """Return what each declared role means for a run, by its name; the file explains the words."""
+    roles: dict[str, Mapping[str, Any]] = read_yaml(rules_folder() / "roles.yaml")
+    return roles
 
 
 @functools.lru_cache(maxsize=16)
-def roles_that(field: str) -> frozenset[str]:
-    """Return the roles that have a field of `RoleKind`, such as `trains` or `run`."""
-    return frozenset(name for name, kind in load_roles().items() if getattr(kind, field))
+def roles_that(word: str) -> frozenset[str]:
+    """Return the roles of which a word is said, such as `trains` or `run`."""
+    return frozenset(name for name, said in load_roles().items() if said.get(word))
 
 
 def check_role(name: str, where: str) -> str:

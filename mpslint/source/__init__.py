@@ -1,3 +1,1 @@
 """A file as text: read it, name places in it, write it back byte for byte."""
-
-from __future__ import annotations

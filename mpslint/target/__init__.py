@@ -1,3 +1,1 @@
 """The Mac and its environment: chip, memory, macOS, and the versions that a project pins."""
-
-from __future__ import annotations

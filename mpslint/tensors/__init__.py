@@ -1,3 +1,1 @@
 """What tensors, modules, arrays and loaders are on the Target, what functions make of them, and what goes wrong where they meet."""
-
-from __future__ import annotations

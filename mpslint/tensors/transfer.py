@@ -87,6 +87,9 @@ def apply(m: Machine, signature: Signature, given: GivenByName, node: ast.Call, 
         give_parts(result, signature.parts, classes, lambda word: _dtype(m, signature, word, given, node), place, graph, zero)
         if shape is not UNKNOWN and isinstance(first := result.slots["item", 0], Instance):
             first.slots[SHAPE] = shape
+        for number, name in enumerate(signature.places):
+            if name and isinstance(part := result.slots["item", number], Instance):
+                part.slots[PLACE] = Known(name, node)
         return result
     if kind in kinds.arrays:
         _size(signature, given, result)

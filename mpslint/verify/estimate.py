@@ -95,14 +95,12 @@ def work_of(spec: RunSpec, machine: VerifiedMac) -> StepWork:
         graphs_planned=_planned(found, spec.steps),
         graphs_padded=_planned(result_of(padded, work_steps(padded), options), padded.steps) if can_pad else 0,
         padded_to=padded_to if can_pad else 0,
-        steps=spec.steps,
     )
 
 
 def work_of_code(run: RunResult) -> StepWork | None:
-    """Return the work of a mean step of own code, with the graphs and steps of its whole run; None where it wasn't counted."""
-    steps = run.settings_steps
-    return replace(run.work, graphs_planned=_planned(run, steps), steps=steps) if run.work is not None else None
+    """Return the work of a mean step of own code, with the graphs of its whole run; None where it wasn't counted."""
+    return replace(run.work, graphs_planned=_planned(run, run.settings_steps)) if run.work is not None else None
 
 
 def _planned(found: RunResult, steps: int) -> int:

@@ -129,7 +129,7 @@ def _times(work: StepWork, known: KnownEstimate, machine: VerifiedMac, macs: Seq
     versions = machine.versions()
     times = forecast(work, known.estimates[0].composition.peak, macs, versions)
     here = here_of(work, known.spec, str(Path(path).resolve()))
-    return with_here(times, work, here, versions) if here is not None else times
+    return with_here(times, here, versions) if here is not None else times
 
 
 def as_it_fits(found: FoundFile, asked: AskedFiles) -> tuple[AskedFiles, str]:

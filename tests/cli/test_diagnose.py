@@ -13,7 +13,10 @@ from click.testing import CliRunner, Result
 
 from mpslint.cli import group
 from mpslint.core.finding import Finding, Severity, Span
-from mpslint.diagnose import Log, RankedFinding, SourceLine, diagnose, rank_findings
+from mpslint.diagnose import Log, diagnose
+from mpslint.diagnose.joining import explaining_findings
+from mpslint.session.view import FileView, shown_findings
+from mpslint.source.document import Document, Kind
 from tests import LONG, warm_command
 
 KNOWN = "RuntimeError: Placeholder tensor is empty!"
@@ -228,33 +231,27 @@ def test_help_has_examples() -> None:
 
 
 def test_findings_that_explain_the_error_come_first() -> None:
-    """A rule that the message names, on the line where the traceback ends, before other rules and other lines."""
+    """A rule that the message names, on the line where the traceback ends, before other lines; others explain nothing."""
     log = (
         'Traceback (most recent call last):\n  File "/Users/ann/train.py", line 7, in <module>\n'
         "ValueError: fp16 mixed precision requires a GPU (not 'mps').\n"
     )
-    findings = {
-        9: Finding("MPS605", "pin-memory", Severity.NOTE, "", Span(90, 91)),
-        8: Finding("MPS101", "fp16-mixed-precision", Severity.ERROR, "", Span(80, 81)),
-        7: Finding("MPS101", "fp16-mixed-precision", Severity.WARNING, "", Span(70, 71)),
-        6: Finding("MPS401", "eval-logits", Severity.ERROR, "", Span(60, 61)),
-    }
-    lines = {finding.span: line for line, finding in findings.items()}
-
-    ranked = rank_findings(diagnose(Log("train.log", log)), list(findings.values()), lambda finding: SourceLine(lines[finding.span]))
-
-    assert ranked == (
-        RankedFinding(findings[7], "fp16-requires-gpu", True),
-        RankedFinding(findings[8], "fp16-requires-gpu", False),
-        RankedFinding(findings[6], "", False),
-        RankedFinding(findings[9], "", False),
-    )
-    assert [item.finding for item in rank_findings(diagnose(Log("x", "hello")), list(findings.values()), lambda _: None)] == [
-        findings[6],
-        findings[8],
-        findings[7],
-        findings[9],
+    document = Document("train.py", Kind.PYTHON, "x = 12345\n" * 10)
+    findings = [
+        Finding("MPS605", "pin-memory", Severity.NOTE, "", Span(80, 81)),
+        Finding("MPS101", "fp16-mixed-precision", Severity.ERROR, "", Span(70, 71)),
+        Finding("MPS101", "fp16-mixed-precision", Severity.WARNING, "", Span(60, 61)),
+        Finding("MPS401", "eval-logits", Severity.ERROR, "", Span(50, 51)),
     ]
+    file = FileView(document.path, findings=tuple(shown_findings(document, findings)))
+
+    found = explaining_findings(diagnose(Log("train.log", log)), file)
+
+    assert [(one.finding.line, one.explains, one.in_traceback) for one in found] == [
+        (7, "fp16-requires-gpu", True),
+        (8, "fp16-requires-gpu", False),
+    ]
+    assert explaining_findings(diagnose(Log("x", "hello")), file) == ()
 
 
 def test_without_a_source_the_rules_to_look_for_are_named() -> None:

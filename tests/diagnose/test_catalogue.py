@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from mpslint.diagnose import Explained, Log, diagnose
+from mpslint.diagnose import Explained, Log, diagnose, memory_log, out_of_memory
 from mpslint.diagnose.catalogue import NAME, OPERATOR, Message, SeenText, catalogue
 from mpslint.diagnose.compact import compact
 from mpslint.diagnose.matching import filled
-from mpslint.diagnose.memory_log import VERDICTS as MEMORY_VERDICTS
 from mpslint.diagnose.named import NEVER, SINCE
-from mpslint.diagnose.out_of_memory import VERDICTS
 from mpslint.rule.loading import load_rules
 from tests.ordinary_log import ordinary_log
 
@@ -67,7 +65,8 @@ def test_ordinary_training_logs_hold_nothing() -> None:
 def test_every_verdict_has_its_words() -> None:
     """Whatever the arithmetic decides, the catalogue explains, and with nothing to fill in but a name and its version."""
     by_version = {f"{message.id}-{end}" for message in MESSAGES if message.reader in (OPERATOR, NAME) for end in (SINCE, NEVER)}
-    assert set(catalogue().verdicts) == {*VERDICTS, *MEMORY_VERDICTS, *by_version}
+    own = {value for one in (memory_log, out_of_memory) for name, value in vars(one).items() if name.isupper() and isinstance(value, str)}
+    assert set(catalogue().verdicts) == {*own, *by_version}
     for name, explanation in catalogue().verdicts.items():
         captured = {"operator": "aten::mode", "attribute": "device", "instead": "Nothing.", "first": "2.9"} if name in by_version else {}
         assert filled(explanation, captured, {}).title

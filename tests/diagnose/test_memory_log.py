@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from mpslint.core.series import theil_sen, thinned
 from mpslint.diagnose import Explained, Log, diagnose
+from mpslint.diagnose.catalogue import catalogue
 from mpslint.diagnose.memory_log import (
     DRIVER_GROWS,
     EVALUATION_JUMP,
@@ -19,7 +20,6 @@ from mpslint.diagnose.memory_log import (
     JUMP,
     LIVE_GROWS,
     TOO_SHORT,
-    VERDICTS,
     growth,
     jump,
     read_memory_log,
@@ -203,7 +203,7 @@ def test_any_numbers_are_classified(pairs: list[tuple[float, float]]) -> None:
 
     log = read_memory_log(f"step,live_bytes,driver_bytes\n{rows}")
 
-    assert log is None or log.verdict in VERDICTS
+    assert log is None or log.verdict in catalogue().verdicts
 
 
 def test_the_trend_ignores_single_outliers() -> None:

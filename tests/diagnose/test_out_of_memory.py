@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mpslint.diagnose import Log, diagnose
+from mpslint.diagnose.catalogue import catalogue
 from mpslint.diagnose.compact import compact
 from mpslint.diagnose.out_of_memory import (
     GIANT,
@@ -17,7 +18,6 @@ from mpslint.diagnose.out_of_memory import (
     NO_GPU,
     NO_NUMBERS,
     TOO_BIG,
-    VERDICTS,
     OutOfMemory,
     evidence,
     read_out_of_memory,
@@ -185,7 +185,7 @@ def test_any_numbers_give_a_verdict_and_sentences(numbers: list[tuple[float, str
 
     result = read(allocated, other, limit if with_limit else "", request_, pool)
 
-    assert result.verdict in VERDICTS
+    assert result.verdict in catalogue().verdicts
     assert all("{" not in sentence for sentence in evidence(result))
 
 

@@ -25,7 +25,7 @@ def test_other_macs_are_scaled_from_this_one() -> None:
     model = step_time(WORK, named_chips("M2 Pro")[1]).seconds
     slow = rates("mps", "Apple M2 Pro", 3 / (2 * model))
     slow_chip = min(named_chips("M2 Pro"), key=lambda chip: abs(chip.rate("float32") - slow.rate("matmul")))
-    made = with_here(ROWS, WORK, calibrated(WORK, slow), {})
+    made = with_here(ROWS, calibrated(WORK, slow), {})
 
     assert made.rows[0].mac == "this Mac (Apple M2 Pro)"
     assert made.rows[1].basis == "scaled from this Mac"
@@ -37,7 +37,7 @@ def test_other_macs_are_scaled_from_this_one() -> None:
 
 def test_a_cpu_says_nothing_about_macs() -> None:
     """What was measured on another kind of machine is a row, and changes no other."""
-    made = with_here(ROWS, WORK, calibrated(WORK, rates("cpu", "x86_64", 0.1)), {})
+    made = with_here(ROWS, calibrated(WORK, rates("cpu", "x86_64", 0.1)), {})
 
     assert made.rows[0].mac == "this machine (cpu, x86_64)"
     assert made.rows[1:] == ROWS.rows
@@ -45,7 +45,7 @@ def test_a_cpu_says_nothing_about_macs() -> None:
 
 def test_measured_steps_keep_their_own_spread() -> None:
     """A step that was run is as exact as it was measured; two variants of a chip that can't be told apart scale nothing."""
-    made = with_here(ROWS, WORK, measured(0.7, 0.08, "Apple M2 Pro", "mps", "20 steps on 2026-11-22"), {})
+    made = with_here(ROWS, measured(0.7, 0.08, "Apple M2 Pro", "mps", "20 steps on 2026-11-22"), {})
 
     step = made.rows[0].step
     assert step is not None

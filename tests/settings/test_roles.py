@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
 from mpslint.core.finding import RuleError
+from mpslint.core.knowledge import rules_folder
 from mpslint.rule.reader import RuleReader
 from mpslint.settings.dialects import load_dialects
 from mpslint.settings.roles import load_roles
@@ -31,6 +33,13 @@ def test_every_declared_role_is_used() -> None:
         used |= {pattern.call.role for pattern in (*dialect.commands, *dialect.configs)}
 
     assert set(load_roles()) - used == set()
+
+
+def test_what_is_said_of_a_role_is_explained() -> None:
+    """By the head of the file, which names each word."""
+    explained = set(re.findall(r"^# (\w+):", (rules_folder() / "roles.yaml").read_text(), re.MULTILINE))
+
+    assert {word for said in load_roles().values() for word in said} == {"means", *explained}
 
 
 def test_a_mistyped_role_in_a_rule_names_the_closest() -> None:

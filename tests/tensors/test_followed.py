@@ -131,3 +131,12 @@ def test_a_compiled_function_is_the_function(wrapped: str) -> None:
     code = f"def f(x):\n    return x + torch.zeros(4)\nclass Net:\n    def add(self, x):\n        return x + torch.zeros(4)\ng = torch.compile({wrapped})\ng(torch.ones(4, device=dev))\n"
 
     assert [event.kind for event in events_of(HEAD + code) if event.certainty is Certainty.SURE] == ["mismatch"]
+
+
+@pytest.mark.parametrize(("place", "count"), [("cpu", 0), ("mps", 1)])
+def test_the_lengths_of_unpacked_sequences_lie_on_the_cpu(place: str, count: int) -> None:
+    """Wherever the sequences lie themselves."""
+    packed = "packed = nn.utils.rnn.pack_padded_sequence(torch.ones(3, 2, 4, device=dev), torch.tensor([3, 2]))\n"
+    code = f"{HEAD}{packed}x, lengths = nn.utils.rnn.pad_packed_sequence(packed)\ntorch.arange(2, device='{place}') < lengths\n"
+
+    assert len(events_of(code)) == count

@@ -15,6 +15,7 @@ import torch
 
 from mpslint.core.finding import ReadError
 from mpslint.core.knowledge import platform_data
+from mpslint.verify.child.replaced import replaces
 from mpslint.verify.child.torch_patches import Shortened
 
 MISSING = (OSError, RuntimeError)
@@ -30,12 +31,10 @@ def drawn_sets(shortened: Shortened) -> dict[str, Callable[[ModuleType], None]]:
 
 def _draws(module: ModuleType, *, entry: Mapping[str, Any], fill: Callable[..., str], shortened: Shortened) -> None:
     """Have a class of a module draw its samples where it finds none."""
-    kind = getattr(module, entry["class"])
-    original = kind.__init__
     served = entry.get("for", (entry["class"],))
 
-    @functools.wraps(original)
-    def init(self: Any, *args: Any, **kwargs: Any) -> None:
+    @replaces(getattr(module, entry["class"]), "__init__")
+    def init(original: Any, self: Any, *args: Any, **kwargs: Any) -> None:
         try:
             original(self, *args, **kwargs)
         except MISSING:
@@ -45,8 +44,6 @@ def _draws(module: ModuleType, *, entry: Mapping[str, Any], fill: Callable[..., 
             given = inspect.signature(original).bind(self, *args, **kwargs).arguments
             said = fill(self, entry, given, own)
             shortened.note(f"{own}({str(given.get('root', ''))!r}) can't be read here: {said}")
-
-    kind.__init__ = init
 
 
 def _fill(made: Any, entry: Mapping[str, Any], given: Mapping[str, Any], own: str) -> str:
@@ -118,26 +115,20 @@ class Untrained(dict[str, Any]):
 
 def untrained_where_missing(shortened: Shortened) -> Callable[[ModuleType], None]:
     """Have models keep their random weights where those to load can't be downloaded; return what is done to torchvision's for that."""
-    hub: Any = torch.hub
-    download, load = hub.load_state_dict_from_url, torch.nn.Module.load_state_dict
 
-    @functools.wraps(download)
-    def download_or_none(url: str, *args: Any, **kwargs: Any) -> Any:
+    @replaces(torch.hub, "load_state_dict_from_url")
+    def download_or_none(download: Any, url: str, *args: Any, **kwargs: Any) -> Any:
         try:
             return download(url, *args, **kwargs)
         except OSError:
             shortened.note(f"the weights {url.rpartition('/')[2]} aren't on this machine: random ones in their place")
             return Untrained()
 
-    @functools.wraps(load)
-    def load_what_is_there(self: Any, state_dict: Any, *args: Any, **kwargs: Any) -> Any:
+    @replaces(torch.nn.Module, "load_state_dict")
+    def load_what_is_there(load: Any, self: Any, state_dict: Any, *args: Any, **kwargs: Any) -> Any:
         if isinstance(state_dict, Untrained):
             return torch.nn.modules.module._IncompatibleKeys([], [])
         return load(self, state_dict, *args, **kwargs)
-
-    hub.load_state_dict_from_url = download_or_none
-    module: Any = torch.nn.Module
-    module.load_state_dict = load_what_is_there
 
     def serve(module: ModuleType) -> None:
         module.load_state_dict_from_url = download_or_none  # type: ignore[attr-defined]

@@ -7,7 +7,6 @@ with texts whose words are tokens. Rows repeat up to the size of the set, and wh
 from __future__ import annotations
 
 import ast
-import functools
 import random
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import Any
 
 from mpslint.core.knowledge import platform_data
 from mpslint.verify.child.refusals import OFFLINE
+from mpslint.verify.child.replaced import replaces
 from mpslint.verify.child.torch_patches import Shortened
 
 WORDS = ("the", "time", "of", "day", "is", "good", "for", "all", "who", "work", "with", "us", "and", "then", "go", "home")
@@ -25,11 +25,10 @@ IMAGE, SAMPLING_RATE, SECONDS = (224, 224), 16_000, 8
 
 def draw_missing_sets(module: ModuleType, shortened: Shortened, code: Iterable[str], scale: float) -> None:
     """Have `datasets.load_dataset` draw what can't be loaded here; `scale` multiplies lengths that are only assumed."""
-    original = module.load_dataset
     read = tuple(columns_read(code))
 
-    @functools.wraps(original)
-    def load(path: Any, name: Any = None, *args: Any, **kwargs: Any) -> Any:
+    @replaces(module, "load_dataset")
+    def load(original: Any, path: Any, name: Any = None, *args: Any, **kwargs: Any) -> Any:
         try:
             return original(path, name, *args, **kwargs)
         except Exception as error:
@@ -41,7 +40,7 @@ def draw_missing_sets(module: ModuleType, shortened: Shortened, code: Iterable[s
         return _streamed(found, module) if kwargs.get("streaming") else found
 
     library: Any = module
-    library.load_dataset = library.load.load_dataset = load
+    library.load.load_dataset = load
     for name in ("map", "filter"):
         _once_a_row(module.Dataset, name)
 
@@ -172,10 +171,9 @@ class _Drawing:
 
 def _once_a_row(kind: Any, name: str) -> None:
     """Have a method transform rows that repeat once, and repeat what comes of them."""
-    original = getattr(kind, name)
 
-    @functools.wraps(original)
-    def transform(self: Any, *args: Any, **kwargs: Any) -> Any:
+    @replaces(kind, name)
+    def transform(original: Any, self: Any, *args: Any, **kwargs: Any) -> Any:
         places = self._indices.column(0).to_pylist() if getattr(self, "_indices", None) is not None else []
         different = list(dict.fromkeys(places))
         if not places or len(different) * 2 > len(places):
@@ -191,8 +189,6 @@ def _once_a_row(kind: Any, name: str) -> None:
         if len(made) == len(few):
             return made.select([number[place] for place in places])
         return made.select([row % len(made) for row in range(len(made) * len(places) // len(few))]) if len(made) else made
-
-    setattr(kind, name, transform)
 
 
 def columns_read(code: Iterable[str]) -> Iterator[str]:

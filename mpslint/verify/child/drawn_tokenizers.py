@@ -13,7 +13,7 @@ from types import ModuleType
 from typing import Any
 
 from mpslint.core.finding import ReadError
-from mpslint.settings.families import load_families
+from mpslint.settings.families import family_named
 from mpslint.verify.child.torch_patches import Shortened
 
 LONGEST = 7
@@ -124,6 +124,6 @@ def _inputs(cls: Any, config: Any) -> list[str]:
 
 def _limit(name: str, config: Any) -> int | None:
     """Return the tokens that `truncation=True` cuts to; None where the tokenizer has no limit."""
-    family = load_families().of_name(name)
+    family = family_named(name)
     own = getattr(config, "max_position_embeddings", None)
     return family.tokenizer_length if family is not None else own if isinstance(own, int) else None

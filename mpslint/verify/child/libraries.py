@@ -3,7 +3,6 @@ short run."""
 
 from __future__ import annotations
 
-import functools
 import importlib
 import importlib.abc
 import importlib.machinery
@@ -21,6 +20,7 @@ from mpslint.verify.child.conductor import MOST_SIZED
 from mpslint.verify.child.drawn_data import drawn_sets, score_nothing, untrained_where_missing
 from mpslint.verify.child.drawn_rows import draw_missing_sets
 from mpslint.verify.child.drawn_tokenizers import stand_in_for_missing
+from mpslint.verify.child.replaced import replaces
 from mpslint.verify.child.torch_patches import Report, Shortened
 from mpslint.verify.child.transformers_patches import (
     HUB,
@@ -87,16 +87,12 @@ def transformed_in_scratch(module: ModuleType, shortened: Shortened) -> None:
 
 
 def _in_one_process(kind: Any, name: str, shortened: Shortened) -> None:
-    original = getattr(kind, name)
-
-    @functools.wraps(original)
-    def transform(*args: Any, **kwargs: Any) -> Any:
+    @replaces(kind, name)
+    def transform(original: Any, *args: Any, **kwargs: Any) -> Any:
         if (kwargs.get("num_proc") or 0) > 1:
             shortened.note(f"num_proc {kwargs['num_proc']} → 1")
             kwargs["num_proc"] = None
         return original(*args, **kwargs)
-
-    setattr(kind, name, transform)
 
 
 Change = Callable[[ModuleType], None]
@@ -150,13 +146,11 @@ class AfterImport(importlib.abc.MetaPathFinder):
 
 def shorten_lightning(module: ModuleType, clock: Clock, shortened: Shortened, evaluation_batches: int, *, is_emulated: bool) -> None:
     """Give Lightning's Trainer the flags of a short run."""
-    trainer: Any = module.Trainer
-    init = trainer.__init__
     if is_emulated:
         platform.processor = lambda: "arm"
 
-    @functools.wraps(init)
-    def short_init(self: Any, *args: Any, **kwargs: Any) -> None:
+    @replaces(module.Trainer, "__init__")
+    def short_init(init: Any, self: Any, *args: Any, **kwargs: Any) -> None:
         clock.cuts_epochs = False
         given = inspect.signature(init).bind(self, *args, **kwargs).arguments
         given.pop("self", None)
@@ -177,8 +171,6 @@ def shorten_lightning(module: ModuleType, clock: Clock, shortened: Shortened, ev
         if not given.get("max_steps") or given["max_steps"] < 0:
             shortened.note(f"Trainer(max_steps={clock.steps})")
         init(self, **{**given, **changed})
-
-    trainer.__init__ = short_init
 
 
 def _shown(value: Any) -> str:

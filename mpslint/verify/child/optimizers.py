@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import gc
 from collections.abc import Callable
 from typing import Any
@@ -11,6 +10,8 @@ from weakref import WeakKeyDictionary
 import torch
 from torch.optim.lr_scheduler import LRScheduler
 from torch.optim.optimizer import register_optimizer_step_post_hook
+
+from mpslint.verify.child.replaced import replaces
 
 LOOKED_AT = 2
 """The step of each optimizer in which the models are looked at."""
@@ -28,14 +29,10 @@ class Optimizers:
         """The line that made the last scheduler of each."""
 
         def noting(kind: Any, note: Callable[[Any, str], None]) -> None:
-            init = kind.__init__
-
-            @functools.wraps(init)
-            def noted(made: Any, *args: Any, **kwargs: Any) -> None:
+            @replaces(kind, "__init__")
+            def noted(init: Any, made: Any, *args: Any, **kwargs: Any) -> None:
                 init(made, *args, **kwargs)
                 note(made, user_line())
-
-            kind.__init__ = noted
 
         noting(torch.optim.Optimizer, self.lines.__setitem__)
         noting(LRScheduler, lambda made, line: self.schedulers.__setitem__(made.optimizer, line))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 
+from mpslint.verify.child.replaced import replaces
 from mpslint.verify.child.torch_patches import Report
 from mpslint.verify.emulator.autocast import Casts
 from mpslint.verify.job import Device
@@ -35,11 +35,10 @@ def note_precision(machine: VerifiedMac, report: Report, device: Device, casts: 
     MPS computes in float32.
     """
     asked = Precision()
-    autocast: Any = torch.amp.autocast_mode.autocast
-    init, enter = autocast.__init__, autocast.__enter__
+    autocast = torch.amp.autocast_mode.autocast
 
-    @functools.wraps(init)
-    def noted(self: Any, device_type: str, dtype: Any = None, enabled: bool = True, cache_enabled: Any = None) -> None:
+    @replaces(autocast, "__init__")
+    def noted(init: Any, self: Any, device_type: str, dtype: Any = None, enabled: bool = True, cache_enabled: Any = None) -> None:
         half = dtype or (torch.bfloat16 if device_type == "cpu" else torch.float16)
         self.wanted = (device_type, half, enabled)
         if device_type == "mps" and device == "emulated":
@@ -50,21 +49,19 @@ def note_precision(machine: VerifiedMac, report: Report, device: Device, casts: 
         else:
             init(self, device_type, dtype, enabled, cache_enabled)
 
-    def entered(self: Any) -> Any:
+    @replaces(autocast, "__enter__")
+    def entered(enter: Any, self: Any) -> Any:
         device_type, dtype, is_enabled = getattr(self, "wanted", ("", None, False))
         if is_enabled and torch.is_grad_enabled():
             asked.line = user_line()
             _judge_autocast(device_type, HALVES.get(dtype, "") if dtype is not None else "", machine, report, asked)
         return enter(self)
 
-    module: Any = torch
-    clear = module.clear_autocast_cache
-
-    def cleared() -> None:
+    @replaces(torch, "clear_autocast_cache")
+    def cleared(clear: Any) -> None:
         casts.weights.clear()
         clear()
 
-    autocast.__init__, autocast.__enter__, module.clear_autocast_cache = noted, entered, cleared
     _note_scaler(machine, report, asked)
     return asked
 
@@ -86,15 +83,12 @@ def _judge_autocast(device_type: str, half: str, machine: VerifiedMac, report: R
 
 
 def _note_scaler(machine: VerifiedMac, report: Report, asked: Precision) -> None:
-    scaler: Any = torch.amp.GradScaler
-    scale = scaler.scale
 
-    def noted(self: Any, outputs: Any) -> Any:
+    @replaces(torch.amp.GradScaler, "scale")
+    def noted(scale: Any, self: Any, outputs: Any) -> Any:
         if self.is_enabled() and getattr(self, "_device", "") == "mps":
             asked.is_scaled = True
             outcome = precision_outcome("grad_scaler", "any", machine)
             if outcome.does == "raises":
                 report("grad-scaler", "error", outcome.text)
         return scale(self, outputs)
-
-    scaler.scale = noted

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from mpslint.core.knowledge import platform_data
+from mpslint.verify.child.replaced import replaces
 
 WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 MOST_QUESTIONS = 3
@@ -98,27 +99,23 @@ def no_questions(again: Callable[[str], None]) -> None:
 def note_processes(line: Callable[[], str]) -> list[str]:
     """Return a list that gets the user's line of each process that the code starts itself."""
     found: list[str] = []
-    start = BaseProcess.start
 
-    def started(self: BaseProcess) -> None:
+    @replaces(BaseProcess, "start")
+    def started(start: Any, self: BaseProcess) -> None:
         found.append(line())
         start(self)
 
-    BaseProcess.start = started  # type: ignore[method-assign]
     return found
 
 
 def keep_signals() -> None:
     """Let no handler of the code keep the process from being ended: asked to end, it ends."""
-    original = signal.signal
 
-    def set_handler(number: Any, handler: Any) -> Any:
+    @replaces(signal, "signal")
+    def set_handler(original: Any, number: Any, handler: Any) -> Any:
         if number in (signal.SIGTERM, signal.SIGINT, signal.SIGALRM):
             return signal.SIG_DFL
         return original(number, handler)
-
-    module: Any = signal
-    module.signal = set_handler
 
 
 def set_environment(variables: Mapping[str, str]) -> None:

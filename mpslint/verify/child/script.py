@@ -188,7 +188,6 @@ class Stage:
                 self.watch, watch.meter = watch, self.clock.meter
                 mode = StandIn("meta", lstm_in_one(self.coverage))
                 mode.hosted, mode.casts = interceptor.hosted, self.casts
-                self.interceptor = interceptor
                 self.clock.host = lambda: interceptor.host
                 stack.enter_context(watch)
             else:
@@ -343,8 +342,6 @@ class Stage:
             line = self.clock.endless
             self.coverage.report("endless", "error", f"the loop at {line} ends only by a value of the device: generation without a bound")
         uncertain = [f"{name} depends on values" for name in self.watch.data_dependent] if self.is_emulated else []
-        if self.is_emulated and self.interceptor.asked_lines:
-            uncertain.append(f"values are asked of the device at {', '.join(list(self.interceptor.asked_lines)[:4])}")
         result = RunResult(
             name=self.script.shown,
             backend={"emulated": "emulated", "cpu": "cpu", "real": self.job.backend}[self.script.device],

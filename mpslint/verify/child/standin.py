@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from torch.overrides import TorchFunctionMode
 
+from mpslint.verify.child.replaced import replaces
 from mpslint.verify.emulator.autocast import Casts, taken_apart
 from mpslint.verify.emulator.intercept import as_on_mps, neutral_number, to_host
 from mpslint.verify.emulator.operators import Coverage
@@ -171,16 +172,14 @@ MAKING = ("to", "tensor", "as_tensor")
 
 def pickle_without_values() -> None:
     """Let tensors without values be pickled: of what says that it is on MPS, torch would copy the values."""
-    reduce = Tensor._reduce_ex_internal
 
-    def without_values(self: Any, proto: Any) -> Any:
+    @replaces(Tensor, "_reduce_ex_internal")
+    def without_values(reduce: Any, self: Any, proto: Any) -> Any:
         with torch._C.DisableTorchFunction():
             if not self.is_meta:
                 return reduce(self, proto)
             kept = (self.dtype, tuple(self.size()), self.stride(), self.requires_grad)
         return torch._utils._rebuild_meta_tensor_no_storage, kept
-
-    Tensor._reduce_ex_internal = without_values
 
 
 GATES = 6

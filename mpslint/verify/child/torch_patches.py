@@ -23,6 +23,7 @@ from torch.utils.data import default_collate
 from mpslint.core.knowledge import platform_data
 from mpslint.verify.child.clock import Clock, steps
 from mpslint.verify.child.device import give_accelerator
+from mpslint.verify.child.replaced import replaces
 
 Report = Callable[[str, str, str], None]
 
@@ -143,34 +144,31 @@ class Generator(torch._C.Generator, metaclass=_AnyGenerator):
 def overwrite_where_swap_fails() -> None:
     """Let a module be moved whose weights a living graph refers to: torch swaps tensors of different kinds only where nothing does. Weights
     that have no shape yet can't be swapped: others are made in their place."""
-    module: Any = torch.nn.Module
-    original = module._apply
 
-    @functools.wraps(original)
-    def apply(self: Any, convert: Any, *args: Any, **kwargs: Any) -> Any:
+    @replaces(torch.nn.Module, "_apply")
+    def apply(original: Any, self: Any, convert: Any, *args: Any, **kwargs: Any) -> Any:
         tables = (self._parameters, self._buffers)
         lazy = [(table, name, table.pop(name)) for table in tables for name, value in list(table.items()) if is_lazy(value)]
-        moved = moved_as_it_can(self, convert, *args, **kwargs)
+        moved = _moved_as_it_can(functools.partial(original, self, convert, *args, **kwargs))
         for table, name, value in lazy:
             like = convert(torch.empty(0, device=value.device, dtype=value.dtype))
             table[name] = type(value)(requires_grad=value.requires_grad, device=like.device, dtype=like.dtype)
         return moved
 
-    def moved_as_it_can(self: Any, *args: Any, **kwargs: Any) -> Any:
-        try:
-            return original(self, *args, **kwargs)
-        except RuntimeError as error:
-            if "Couldn't swap" not in str(error):
-                raise
-        torch.__future__.set_swap_module_params_on_conversion(False)
-        torch.__future__.set_overwrite_module_params_on_conversion(True)
-        try:
-            return original(self, *args, **kwargs)
-        finally:
-            torch.__future__.set_overwrite_module_params_on_conversion(False)
-            torch.__future__.set_swap_module_params_on_conversion(True)
 
-    module._apply = apply
+def _moved_as_it_can(move: Callable[[], Any]) -> Any:
+    try:
+        return move()
+    except RuntimeError as error:
+        if "Couldn't swap" not in str(error):
+            raise
+    torch.__future__.set_swap_module_params_on_conversion(False)
+    torch.__future__.set_overwrite_module_params_on_conversion(True)
+    try:
+        return move()
+    finally:
+        torch.__future__.set_overwrite_module_params_on_conversion(False)
+        torch.__future__.set_swap_module_params_on_conversion(True)
 
 
 def serve_mps(served: str) -> None:
@@ -197,9 +195,9 @@ def no_compile(shortened: Shortened) -> None:
 def no_saving(shortened: Shortened) -> None:
     """Keep what the code saves in memory instead of files, so that it can load it again."""
     saved: dict[str, Any] = {}
-    really_save, load = torch.save, torch.load
 
-    def save(value: Any, place: Any, *args: Any, **kwargs: Any) -> None:
+    @replaces(torch, "save")
+    def save(really_save: Any, value: Any, place: Any, *args: Any, **kwargs: Any) -> None:
         if isinstance(place, io.BytesIO):
             # Pickling a tensor ends here as well. What has no values is kept whole, under the buffer that it would fill.
             with contextlib.suppress(NotImplementedError, RuntimeError):
@@ -210,13 +208,11 @@ def no_saving(shortened: Shortened) -> None:
         shortened.note("torch.save wrote nothing")
         saved[str(place)] = value
 
-    def restore(place: Any, *args: Any, **kwargs: Any) -> Any:
+    @replaces(torch, "load")
+    def restore(load: Any, place: Any, *args: Any, **kwargs: Any) -> Any:
         if str(kwargs.get("map_location")).startswith("mps"):
             kwargs["map_location"] = "cpu"
         return saved[str(place)] if str(place) in saved else load(place, *args, **kwargs)
-
-    module: Any = torch
-    module.save, module.load = save, restore
 
 
 def count_steps(clock: Clock) -> None:
@@ -227,12 +223,11 @@ def count_steps(clock: Clock) -> None:
 
 def short_loaders(clock: Clock, shortened: Shortened, evaluation_batches: int, check: Callable[[Any], None]) -> None:
     """Have loaders work in this process, cut evaluation to a few batches, and training epochs so that an evaluation is reached."""
-    loader: Any = torch.utils.data.DataLoader
-    init, iterate = loader.__init__, loader.__iter__
-    signature = inspect.signature(init)
+    loader = torch.utils.data.DataLoader
+    signature = inspect.signature(loader.__init__)
 
-    @functools.wraps(init)
-    def short_init(self: Any, *args: Any, **kwargs: Any) -> None:
+    @replaces(loader, "__init__")
+    def short_init(init: Any, self: Any, *args: Any, **kwargs: Any) -> None:
         given = signature.bind(self, *args, **kwargs).arguments
         if given.get("num_workers"):
             context = given.pop("multiprocessing_context", None)  # a name, or what has one
@@ -246,7 +241,8 @@ def short_loaders(clock: Clock, shortened: Shortened, evaluation_batches: int, c
         given.pop("self")
         init(self, **given, **more)
 
-    def short_iter(self: Any) -> Iterator[Any]:
+    @replaces(loader, "__iter__")
+    def short_iter(iterate: Any, self: Any) -> Iterator[Any]:
         start, first = clock.done, clock.taken
         clock.end_evaluation()
         if getattr(self, "asked_workers", 0):
@@ -266,9 +262,6 @@ def short_loaders(clock: Clock, shortened: Shortened, evaluation_batches: int, c
                 shortened.note(longer if 0 < whole < done else f"an epoch cut to {steps(done)}")
             return
         yield from evaluated(self, iterate(self), clock, shortened, evaluation_batches)
-
-    loader.__init__ = short_init
-    loader.__iter__ = short_iter
 
 
 def evaluated(loader: Any, batches: Iterator[Any], clock: Clock, shortened: Shortened, most: int) -> Iterator[Any]:
@@ -304,18 +297,15 @@ def length_of(data: Any) -> int:
 
 def note_checkpoints(within: Callable[[], contextlib.AbstractContextManager[object]]) -> None:
     """Have activation checkpointing run its functions, whose forward is computed again in the backward pass, `within` a context."""
-    original = torch.utils.checkpoint.checkpoint
 
-    @functools.wraps(original)
-    def noted(function: Any, *args: Any, **kwargs: Any) -> Any:
+    @replaces(torch.utils.checkpoint, "checkpoint")
+    def noted(original: Any, function: Any, *args: Any, **kwargs: Any) -> Any:
         @functools.wraps(function, updated=())
         def inside(*given: Any, **named: Any) -> Any:
             with within():
                 return function(*given, **named)
 
         return original(inside, *args, **kwargs)
-
-    torch.utils.checkpoint.checkpoint = noted
 
 
 def allow_fused() -> None:

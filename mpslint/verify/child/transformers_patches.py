@@ -3,7 +3,6 @@ generation is one pass."""
 
 from __future__ import annotations
 
-import functools
 import importlib
 import inspect
 from collections.abc import Callable, Mapping
@@ -16,6 +15,7 @@ from mpslint.core.finding import ReadError
 from mpslint.core.knowledge import configuration_of, platform_data
 from mpslint.verify.child.clock import Clock
 from mpslint.verify.child.conductor import MOST_SIZED
+from mpslint.verify.child.replaced import replaces
 from mpslint.verify.child.torch_patches import Report, Shortened, length_of
 from mpslint.verify.platform import is_at_least, versions
 
@@ -30,11 +30,10 @@ HUB = tuple(TABLE["hub"])
 
 def shorten_trainer(module: ModuleType, clock: Clock, shortened: Shortened, evaluation_batches: int) -> None:
     """Cut transformers.Trainer short: few steps, few evaluation batches, no saving, no services."""
-    trainer: Any = module.Trainer
-    init = trainer.__init__
+    trainer = module.Trainer
 
-    @functools.wraps(init)
-    def short_init(self: Any, *args: Any, **kwargs: Any) -> None:
+    @replaces(trainer, "__init__")
+    def short_init(init: Any, self: Any, *args: Any, **kwargs: Any) -> None:
         bound = inspect.signature(init).bind(self, *args, **kwargs)
         given = bound.arguments
         clock.cuts_epochs = False
@@ -54,14 +53,12 @@ def shorten_trainer(module: ModuleType, clock: Clock, shortened: Shortened, eval
             given["callbacks"] = [one for one, kind in kinds if "EarlyStopping" not in kind.__name__]
         init(*bound.args, **bound.kwargs)
 
-    trainer.__init__ = short_init
     for name in ("save_model", "_save_checkpoint", "push_to_hub", "create_model_card", "save_state", "_save_optimizer_and_scheduler"):
         if hasattr(trainer, name):
             setattr(trainer, name, _nothing(shortened, f"Trainer.{name} did nothing"))
-    loop = trainer.evaluation_loop
 
-    @functools.wraps(loop)
-    def watched(self: Any, *args: Any, **kwargs: Any) -> Any:
+    @replaces(trainer, "evaluation_loop")
+    def watched(loop: Any, self: Any, *args: Any, **kwargs: Any) -> Any:
         clock.is_evaluating = True
         try:
             return loop(self, *args, **kwargs)
@@ -69,8 +66,6 @@ def shorten_trainer(module: ModuleType, clock: Clock, shortened: Shortened, eval
             clock.is_evaluating = False
             if clock.done:
                 clock.evaluated(clock.whole)
-
-    trainer.evaluation_loop = watched
 
 
 def conducted(clock: Clock, *, evaluates: bool) -> Any:

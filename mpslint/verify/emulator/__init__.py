@@ -1,4 +1,2 @@
 """What a Mac's GPU would do with a training, without computing it: memory, compiled graphs, operators.
 Imported only in the child process."""
-
-from __future__ import annotations

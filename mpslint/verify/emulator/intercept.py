@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import re
 import weakref
-from collections import Counter
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -22,7 +21,6 @@ class Interceptor:
 
     def __init__(self, asked: Callable[[], None]) -> None:
         self.asked = asked
-        self.asked_lines: Counter[str] = Counter()
         self.host = 0
         self._has_ctc = False
 
