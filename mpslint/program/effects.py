@@ -27,7 +27,7 @@ from mpslint.facts.values import (
 from mpslint.program.machine import Walker
 from mpslint.program.places import CONTENT, Writes, is_vague, parts_of
 from mpslint.program.reach import CHANGING, Reach, extend, names_in, text_of_nodes, written_beside, written_by
-from mpslint.program.walk import walk
+from mpslint.program.walk import at_once, walk
 from mpslint.tensors.traits import is_tensor
 
 MOST_HELD = 50
@@ -81,14 +81,8 @@ def is_generator(node: FunctionNode) -> bool:
     """Return whether a function is a generator, whose body runs only when its result is iterated."""
     known = vars(node)
     if "yields" not in known:
-        stack: list[ast.AST] = list(node.body) if isinstance(node.body, list) else [node.body]
-        found = False
-        while stack and not found:
-            one = stack.pop()
-            found = isinstance(one, (ast.Yield, ast.YieldFrom))
-            if not isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)):
-                stack += ast.iter_child_nodes(one)
-        known["yields"] = found
+        body: list[ast.AST] = [*node.body] if isinstance(node.body, list) else [node.body]
+        known["yields"] = any(isinstance(one, (ast.Yield, ast.YieldFrom)) for statement in body for one in at_once(statement))
     return bool(known["yields"])
 
 
@@ -223,6 +217,8 @@ def handed_on(m: Walker, owners: Iterable[Instance]) -> tuple[list[Value], bool]
 def _with(m: Walker, found: tuple[dict[int, Value], bool], given: Iterable[Value]) -> tuple[dict[int, Value], bool]:
     """Return what was given with some more; beyond some number it may be anything."""
     values = list(given)
+    if not values:
+        return found
     found = found[0], found[1] or any(isinstance(one, Unknown) or is_vague(one) for one in values)
     parts = {id(part): part for value in values for part in parts_of(value) if not isinstance(part, Unknown)}
     for part in parts.values():
