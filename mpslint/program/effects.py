@@ -269,19 +269,16 @@ def _call_methods(m: Walker, objects: Iterable[Value], names: Iterable[str], giv
     methods: list[Value] = []
     inherited: dict[int, list[Value]] = {}  # by class, of which there are few
     for one in objects if not (m.methods.isdisjoint(names) and m.holding.isdisjoint(names)) else ():
-        if isinstance(one, (Class, Instance)):
-            cls = one if isinstance(one, Class) else one.cls
-            if cls is not None and id(cls) not in inherited:
-                inherited[id(cls)] = [above.slots[name] for above in cls.lineage() for name in names if name in above.slots]
-                methods += inherited[id(cls)]
-            is_asked = cls is not None and bool(inherited[id(cls)])
-            slots = one.slots
-            for name in names:
-                if name in slots:
-                    methods.append(slots[name])
-                    is_asked = True
-            if is_asked:
-                methods.append(one)
+        if not isinstance(one, (Instance, Class)):
+            continue
+        cls = one.cls if isinstance(one, Instance) else one
+        if cls is not None and id(cls) not in inherited:
+            inherited[id(cls)] = [above.slots[name] for above in cls.lineage() for name in names if name in above.slots]
+            methods += inherited[id(cls)]
+        own = [] if one.slots.keys().isdisjoint(names) else [one.slots[name] for name in names if name in one.slots]
+        methods += own
+        if own or (cls is not None and inherited[id(cls)]):
+            methods.append(one)
     if methods:
         not_followed(m, [*methods, *given])
 
