@@ -63,8 +63,12 @@ class Uses:
             elif isinstance(value, OneOf):
                 for alternative in value.values:
                     self.read(node, alternative)
-            if decided is not None:
-                self.reads.setdefault(decided, {})[node] = None
+            if decided is None:
+                return
+            if (reading := self.reads.get(decided)) is not None:
+                reading[node] = None
+            else:
+                self.reads[decided] = {node: None}
 
     def of(self, *decided: ast.AST | Instance) -> list[ast.expr]:
         """Return the expressions by which values are read that some nodes decided, or objects that no call made."""

@@ -33,7 +33,9 @@ def same(a: Value, b: Value) -> bool:
     if a is b:
         return True
     if isinstance(a, Known) and isinstance(b, Known):
-        return type(a.value) is type(b.value) and bool(a.value == b.value) and (bool(a.value) or str(a.value) == str(b.value))  # -0.0
+        if type(a.value) is not type(b.value) or a.value != b.value:
+            return False
+        return bool(a.value) or isinstance(a.value, AutogradGraph) or str(a.value) == str(b.value)  # -0.0
     if isinstance(a, Symbol) and isinstance(b, Symbol):
         return a.name == b.name
     if isinstance(a, Items) and isinstance(b, Items) and a.kind == b.kind == "tuple" and not (a.open or b.open):

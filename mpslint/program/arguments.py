@@ -31,7 +31,7 @@ class CallArguments:
     @property
     def all(self) -> list[Value]:
         """All of these."""
-        return [*self.given, *self.named.values()]
+        return [argument.value for argument in (*self.positional, *self.keywords.values())]
 
     def first(self) -> Value | None:
         """The first positional argument's value, or None."""

@@ -81,7 +81,7 @@ def is_generator(node: FunctionNode) -> bool:
     """Return whether a function is a generator, whose body runs only when its result is iterated."""
     known = vars(node)
     if "yields" not in known:
-        body = node.body if isinstance(node.body, list) else [node.body]
+        body: list[ast.AST] = [*node.body] if isinstance(node.body, list) else [node.body]
         known["yields"] = any(isinstance(one, (ast.Yield, ast.YieldFrom)) for statement in body for one in at_once(statement))
     return bool(known["yields"])
 
@@ -217,6 +217,8 @@ def handed_on(m: Walker, owners: Iterable[Instance]) -> tuple[list[Value], bool]
 def _with(m: Walker, found: tuple[dict[int, Value], bool], given: Iterable[Value]) -> tuple[dict[int, Value], bool]:
     """Return what was given with some more; beyond some number it may be anything."""
     values = list(given)
+    if not values:
+        return found
     found = found[0], found[1] or any(isinstance(one, Unknown) or is_vague(one) for one in values)
     parts = {id(part): part for value in values for part in parts_of(value) if not isinstance(part, Unknown)}
     for part in parts.values():
@@ -267,19 +269,16 @@ def _call_methods(m: Walker, objects: Iterable[Value], names: Iterable[str], giv
     methods: list[Value] = []
     inherited: dict[int, list[Value]] = {}  # by class, of which there are few
     for one in objects if not (m.methods.isdisjoint(names) and m.holding.isdisjoint(names)) else ():
-        if isinstance(one, (Class, Instance)):
-            cls = one if isinstance(one, Class) else one.cls
-            if cls is not None and id(cls) not in inherited:
-                inherited[id(cls)] = [above.slots[name] for above in cls.lineage() for name in names if name in above.slots]
-                methods += inherited[id(cls)]
-            is_asked = cls is not None and bool(inherited[id(cls)])
-            slots = one.slots
-            for name in names:
-                if name in slots:
-                    methods.append(slots[name])
-                    is_asked = True
-            if is_asked:
-                methods.append(one)
+        if not isinstance(one, (Instance, Class)):
+            continue
+        cls = one.cls if isinstance(one, Instance) else one
+        if cls is not None and id(cls) not in inherited:
+            inherited[id(cls)] = [above.slots[name] for above in cls.lineage() for name in names if name in above.slots]
+            methods += inherited[id(cls)]
+        own = [] if one.slots.keys().isdisjoint(names) else [one.slots[name] for name in names if name in one.slots]
+        methods += own
+        if own or (cls is not None and inherited[id(cls)]):
+            methods.append(one)
     if methods:
         not_followed(m, [*methods, *given])
 

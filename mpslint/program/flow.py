@@ -212,8 +212,10 @@ def narrowing(m: Walker, test: ast.expr) -> Callable[[bool], AbstractContextMana
 
     Behind the branch it is what it was, unless the branch gave it another value.
     """
-    found = []
-    for name in {one.id for one in walk(test) if isinstance(one, ast.Name)}:
+    found, known = [], vars(test)
+    if "names" not in known:
+        known["names"] = {one.id for one in walk(test) if isinstance(one, ast.Name)}
+    for name in known["names"]:
         slots = m.home_of(name).slots
         if len(values := _alternatives(slots.get(name))) > 1:
             found.append((slots, name, values))

@@ -76,9 +76,10 @@ def called(m: Walker, values: Iterable[Value], names: frozenset[str], read: froz
 
     Attributes that are `read` may be properties of a value that isn't known.
     """
-    if (names, read, len(m.methods)) not in m.asked:  # methods come to be known, and stay so
-        m.asked[names, read, len(m.methods)] = (names | OPERATORS | read) & (m.methods | read), OPERATORS | read
-    known, of_unknown = m.asked[names, read, len(m.methods)]
+    question = names, read, len(m.methods)
+    if question not in m.asked:  # methods come to be known, and stay so
+        m.asked[question] = (names | OPERATORS | read) & (m.methods | read), OPERATORS | read
+    known, of_unknown = m.asked[question]
     if not known:
         return
     waiting, seen, found, of_lost = [(one, names) for one in values], set[int](), list[Value](), set[str]()
@@ -106,8 +107,9 @@ def called(m: Walker, values: Iterable[Value], names: frozenset[str], read: froz
             waiting += [(inner, names | of_unknown) for inner in kept if isinstance(inner, Instance) and inner.cls is not None]
             of_lost |= names | of_unknown if is_open else set()
             outside = []
+    of_lost &= known
     for cls, objects in m.store.lost_objects.items() if of_lost else ():
-        own = _methods_of(cls, of_lost & known, read)
+        own = _methods_of(cls, of_lost, read)
         if own:  # something unknown in what is lost may be any of these objects again
             found += [*own, UNKNOWN] if m.reach.is_open else [*own, *objects.values()]
     if found:
@@ -117,6 +119,8 @@ def called(m: Walker, values: Iterable[Value], names: frozenset[str], read: froz
 def _methods_of(cls: Class, names: Set[str], read: Set[str]) -> list[Value]:
     """Return the methods of some names of a class; of a name that is only `read`, what that runs: a property or a descriptor."""
     holding = [one for one in cls.lineage() if not one.slots.keys().isdisjoint(names)]
+    if not holding:
+        return []
     held = [(name, cls.lookup(name)) for name in {name for one in holding for name in names & one.slots.keys()}]
     return [
         one

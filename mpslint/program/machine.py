@@ -351,6 +351,8 @@ class Walker:
 
     def is_surely_bound(self, name: str, value: Value) -> bool:
         """Return whether a name that was read as a value has one on every path, as far as that is known."""
+        if name in self.frame.slots and name in self.frame.own_names:
+            return (id(self.frame.slots), name) not in self.store.unsure
         frame, owner = self.frame.having(name), self.owner_of(name)
         if owner.parent is not None and name not in owner.slots:
             return False

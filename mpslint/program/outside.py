@@ -144,18 +144,18 @@ def _loaded_object(m: Walker, receiver: Value | None, method: str, names: tuple[
 
 def follow_callbacks(m: Walker, arguments: CallArguments, told: CallArguments = NOTHING) -> None:
     """Walk functions that are handed to something outside: it may call them at any time, with what is `told` of it and whatever else."""
-    lost = len(m.store.lost)
-    if any(isinstance(one, (Function, Bound)) for one in arguments.all):
-        for part in [part for one in arguments.all if not isinstance(one, (Function, Bound)) for part in parts_of(one)]:
+    lost, all_given = len(m.store.lost), arguments.all
+    if any(isinstance(one, (Function, Bound)) for one in all_given):
+        for part in [part for one in all_given if not isinstance(one, (Function, Bound)) for part in parts_of(one)]:
             if not (isinstance(part, Instance) and part.cls is None and any(map(is_weak, part.slots.values()))):
                 m.store.lose(part)  # options aside, which may be others anyway
     is_told_more = len(m.store.lost) > lost
-    for value in [one for given in arguments.all for one in alternatives_of(given)]:
+    for value in [one for given in all_given for one in alternatives_of(given)]:
         if isinstance(value, Bound) and value.name in CHANGING:
             whole = [one for one in parts_of(value.receiver) if isinstance(one, (Items, Mapping))]
             effects.never_sure_again(m, {(id(one), CONTENT): (one, CONTENT, None) for one in whole})
         if isinstance(value, Symbol) and value.name.removeprefix("builtins.") in BY_NAME:
-            reach = extend(Reach(changes=True, is_vague=True), m.store, [one for one in arguments.all if one is not value])
+            reach = extend(Reach(changes=True, is_vague=True), m.store, [one for one in all_given if one is not value])
             effects.never_sure_again(m, written_by(reach, None, True))
         if isinstance(value, Instance) and value.cls is not None and isinstance(own := value.cls.lookup("__call__"), Function):
             value = Bound(value, "__call__", own)

@@ -110,6 +110,8 @@ def inside(value: Value) -> list[Value]:
 
 def is_vague(value: Value) -> bool:
     """Return whether a list or dict may hold more than is known of it, or something that isn't known; lists in it included."""
+    if value.__class__ is not Mapping and value.__class__ not in _WHOLES:
+        return False
     waiting, seen = [value], set[int]()
     while waiting:
         one = waiting.pop()

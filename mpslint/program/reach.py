@@ -86,20 +86,24 @@ def written_by(reach: Reach, seen: Iterable[Value] | None = None, is_lasting: bo
         if (frame := start.having(name)) is not None:
             places[id(frame.slots), name] = (frame.slots, name, UNKNOWN)
     for one in reach.seen.values() if seen is None else seen:
-        if isinstance(one, Mapping) or (isinstance(one, Items) and one.kind in MUTABLE):
-            if reach.changes:
-                places[id(one), CONTENT] = (one, CONTENT, None)
-        elif isinstance(one, (Instance, Class)):
-            slots = one.slots
-            names = {name for name in slots if isinstance(name, str)} if reach.is_vague else reach.written
+        kind = one.__class__
+        if kind is Instance or kind is Class:
+            slots = one.slots  # type: ignore[union-attr]
+            names: Iterable[str] = reach.written
+            if reach.is_vague:
+                names = [name for name in slots if isinstance(name, str)]
             if isinstance(one, Instance) and one.cls is None:
-                names = {name for name in names & slots.keys() if not one.only_read(name)} if slots else set()
+                if not reach.is_vague and reach.written.isdisjoint(slots):
+                    continue
+                names = [name for name in names if name in slots and not one.only_read(name)]
             for name in names:
                 value = slots.get(name)
                 if (value is MAYBE or value is UNKNOWN) and not is_lasting:
                     continue
                 if not isinstance(one.lookup(name) if isinstance(one, Class) else value, Function):
                     places[id(slots), name] = (slots, name, UNKNOWN)
+        elif reach.changes and (kind is Mapping or (isinstance(one, Items) and one.kind in MUTABLE)):
+            places[id(one), CONTENT] = (one, CONTENT, None)  # type: ignore[assignment]
     return places
 
 

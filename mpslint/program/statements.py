@@ -43,7 +43,12 @@ def execute(m: Walker, body: Sequence[ast.stmt]) -> bool:
     """Walk statements in order; return whether the path leaves them early (return, raise, break, continue)."""
     before = m.context
     try:
-        return any(execute_one(m, statement) for statement in body)
+        leaves = False
+        for statement in body:  # each is some frames of the recursion, and `any` of them would be one more
+            leaves = execute_one(m, statement)
+            if leaves:
+                break
+        return leaves
     finally:
         m.context = before
 

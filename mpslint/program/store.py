@@ -28,8 +28,8 @@ from mpslint.program.places import (
 
 _PASSING = (ast.Call, ast.Subscript, ast.IfExp, ast.BoolOp)
 """Expressions whose value may be one that is in them, or in something that is."""
-_AROUND = frozenset({DictEntry, tuple})
-"""What is no value, but may have some in it."""
+_WITH_PARTS = HOLDING | {DictEntry, tuple}
+"""The kinds of values that may have parts, and of what is no value, but may have some in it."""
 
 
 @record(slots=True)
@@ -81,7 +81,7 @@ class Store:
 
     def lose(self, value: Any) -> None:
         """Note that something which is not known may be this value, or what is in it."""
-        if value.__class__ not in HOLDING and value.__class__ not in _AROUND:
+        if value.__class__ not in _WITH_PARTS or id(value) in self.lost:
             return
         waiting = parts_of(value)
         while waiting:
@@ -132,10 +132,10 @@ class Store:
             if is_whole:
                 self.lose(value)
 
-    def _note(self, place: Place, key: Any) -> None:
+    def _note(self, at: tuple[int, Any], place: Place) -> None:
         self.version += 1
         for history in self.histories:
-            history[id(place), key] = (place, key)
+            history[at] = (place, at[1])
 
     def lose_operands(self, node: ast.expr, value: Value, operands: Sequence[Value]) -> None:
         """Note what the value of an expression may be, or hold, of the values of its parts."""
@@ -147,27 +147,28 @@ class Store:
             held = {id(one) for one in inside(value)}
             self.lose((dict(enumerate(one for one in operands if id(one) not in held)), True))
 
-    def _share(self, place: Place, key: Any, value: Any) -> None:
+    def _share(self, at: tuple[int, Any], place: Place, value: Any) -> None:
         """Note what a place now holds with whoever can get hold of the place where that can't be seen."""
-        if (holder := self.holders.get(id(place))) is not None:
+        if (holder := self.holders.get(at[0])) is not None:
             self.regained[id(holder)] = holder
             self.lose(value)
-        if id(place) in self.reached or (id(place), key) in self.reached:
-            self.touched[id(place), key] = (place, key, value)
+        if at[0] in self.reached or at in self.reached:
+            self.touched[at] = (place, at[1], value)
             self.newly_reached += parts_of(value)
 
     def write(self, slots: dict[Any, Any], key: Any, value: Any) -> None:
         """Set `slots[key]`."""
-        self._note(slots, key)
-        self._share(slots, key, value)
-        if id(slots) in self.several and isinstance(key, str):
+        at = id(slots), key
+        self._note(at, slots)
+        self._share(at, slots, value)
+        if at[0] in self.several and isinstance(key, str):
             self.lose(({0: value, 1: slots.get(key)}, True))
             value = either(slots.get(key, MISSING), value, slots)
-        if (id(slots), key) in self.volatile:
+        if at in self.volatile:
             self.lose(value)
             value = DictEntry(UNKNOWN) if isinstance(value, DictEntry) else UNKNOWN
-        if self.journals:
-            self.journals[-1].setdefault((id(slots), key), (slots, key, slots.get(key, MISSING)))
+        if self.journals and at not in self.journals[-1]:
+            self.journals[-1][at] = (slots, key, slots.get(key, MISSING))
         slots[key] = value
 
     def delete(self, slots: dict[Any, Any], key: Any) -> None:
@@ -175,9 +176,10 @@ class Store:
         if key in slots and id(slots) in self.several:
             self.write(slots, key, MAYBE)
         elif key in slots:
-            self._note(slots, key)
+            at = id(slots), key
+            self._note(at, slots)
             if self.journals:
-                self.journals[-1].setdefault((id(slots), key), (slots, key, slots[key]))
+                self.journals[-1].setdefault(at, (slots, key, slots[key]))
             del slots[key]
 
     def change(self, container: Items | Mapping, slots: dict[Any, Any], is_open: bool, each: Value | None = None) -> None:
@@ -196,17 +198,18 @@ class Store:
                     self.write(own, key, entry.value if entry.is_sure else MAYBE)
 
     def _change(self, container: Items | Mapping, slots: dict[Any, Any], is_open: bool, each: Value | None) -> None:
-        self._note(container, CONTENT)
-        self._share(container, CONTENT, (slots, is_open))
-        if (id(container), CONTENT) in self.volatile:
+        at = id(container), CONTENT
+        self._note(at, container)
+        self._share(at, container, (slots, is_open))
+        if at in self.volatile:
             self.lose((slots, is_open))
             slots, is_open, each = {}, True, None
-        if id(container) in self.several:
+        if at[0] in self.several:
             self.lose(container)
             self.lose((slots, is_open))
             slots, is_open, each = either(content_of(container), (slots, is_open, each), container)
-        if self.journals:
-            self.journals[-1].setdefault((id(container), CONTENT), (container, CONTENT, value_at(container, CONTENT)))
+        if self.journals and at not in self.journals[-1]:
+            self.journals[-1][at] = (container, CONTENT, value_at(container, CONTENT))
         put_at(container, CONTENT, (slots, is_open, each))
 
     def put(self, place: Place, key: Any, value: Any) -> None:
@@ -245,7 +248,7 @@ class Store:
             written[at] = (place, key, value_at(place, key))
             old = unknown_for(place, old) if at in self.volatile and old is not MISSING else old
             put_at(place, key, old)
-            self._share(place, key, old)
+            self._share(at, place, old)
         return written
 
     def keep(self) -> None:
@@ -303,7 +306,8 @@ class Store:
             is_kept = len(written) < len(paths)
             if isinstance(place, Names) and ((is_kept and old is MISSING) or any(one is MISSING for _, one in written)):
                 self.unsure.add((id(place), key))
-            if parts := [part for value in (old, *(one for _, one in written)) for part in parts_of(value)]:
+            held = [value for value in (old, *(one for _, one in written)) if value.__class__ in _WITH_PARTS]
+            if parts := [part for value in held for part in parts_of(value)]:
                 kept = {id(part) for part in parts_of(merged)}
                 for part in parts:
                     if id(part) not in kept:
