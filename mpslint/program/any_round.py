@@ -16,6 +16,7 @@ from mpslint.facts.values import (
     Instance,
     Items,
     Known,
+    Mapping,
     Names,
     OneOf,
     Part,
@@ -28,7 +29,7 @@ from mpslint.facts.values import (
 from mpslint.program import effects
 from mpslint.program.exits import cut, marks
 from mpslint.program.machine import Walker
-from mpslint.program.places import MISSING, Writes, put_at, unknown_for, value_at, widened
+from mpslint.program.places import CONTENT, MISSING, Writes, put_at, unknown_for, value_at, widened
 from mpslint.program.rounds import CameTo, Round, writes_of
 from mpslint.program.walk import assigning, children, walk
 from mpslint.tensors.kinds import load_kinds
@@ -40,6 +41,8 @@ MOST_REPEATED_STEPS = 20_000
 MOST_ATTEMPTS = 4
 DEEPEST_CARRIED = 2
 """Loops within one another that are walked anew for the tensors that a round hands to the next: each level more would double the work."""
+DEEPEST_LEFT = 3
+"""Lists and dicts within one another that are handed on to the next round as a round leaves them."""
 VALUES = get_args(Value)
 SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 
@@ -184,8 +187,20 @@ def _carry(carried: dict[str, Value], started: dict[str, Value], own: dict[str, 
     return is_new
 
 
-def _as_left(value: Any, state: Writes) -> Any:
-    """Return an object with the traits that a round wrote to it: these are undone when the round is."""
+def _as_left(value: Any, state: Writes, deepest: int = DEEPEST_LEFT) -> Any:
+    """Return an object with the traits that a round wrote to it, and a list or dict with what it holds then, as all is undone later."""
+    if isinstance(value, DictEntry):
+        left = _as_left(value.value, state, deepest)
+        return value if left is value.value else DictEntry(left, value.node, value.is_sure)
+    if isinstance(value, (Items, Mapping)) and deepest and not (isinstance(value, Mapping) and value.owner is not None):
+        _, _, (slots, is_open, each) = state.get((id(value), CONTENT), (value, CONTENT, value_at(value, CONTENT)))
+        held = {**slots, **{key: one for place, key, one in state.values() if place is slots}}
+        now = {key: _as_left(one, state, deepest - 1) for key, one in held.items() if one is not MISSING}
+        if slots is value.slots and now.keys() == slots.keys() and all(now[key] is one for key, one in slots.items()):
+            return value
+        if isinstance(value, Items):
+            return Items(value.kind, now, value.origin, is_open, each)
+        return Mapping(now, value.origin, is_open, each=each)
     if not isinstance(value, Instance) or value.cls is not None:
         return value
     written = {key: one for key in (PLACE, DTYPE) if (one := state.get((id(value.slots), key), (None, None, None))[2]) is not None}

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Sequence
 
 from mpslint.facts.facts import Accumulation, AttributeWrite
-from mpslint.facts.joined import as_changed, is_sure_key, join_all, with_attribute
+from mpslint.facts.joined import as_changed, is_sure_key, join, join_all, with_attribute
 from mpslint.facts.values import (
     MAYBE,
     UNKNOWN,
@@ -272,6 +272,8 @@ def _write_item(
         effects.change_given(m, receiver, "", value)
         key = index.value if isinstance(index, Known) and isinstance(index.value, str) else "item"
         m.store.write(receiver.slots, key, value)
+        for name in [one for one in receiver.slots if isinstance(one, str)] if key == "item" else ():  # any of them may be meant
+            m.store.write(receiver.slots, name, join(receiver.slots[name], value))
     elif isinstance(receiver, (Items, Known)):
         raise Raised("TypeError")
     else:

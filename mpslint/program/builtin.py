@@ -116,6 +116,7 @@ def call_builtin(m: Walker, name: str, arguments: CallArguments, node: ast.Call)
     if name == "object.__new__" and values and isinstance(values[0], Class):
         return m.made(Instance(values[0].node.name, cls=values[0]))
     if name == "next" and values and (each := gone_through.each_of(values[0])) is not None:
+        each = gone_through.anew(each)
         return join(each, values[1]) if len(values) == 2 else each
     if name in ("range", "enumerate", "zip", "iter") or (name == "next" and values and isinstance(values[0], Instance)):
         made = Instance(f"builtins.{name}", owner=next((value for value in values if isinstance(value, Instance)), None))

@@ -387,11 +387,10 @@ def _yielded(m: Walker, node: ast.Yield | ast.YieldFrom) -> Value:
     if node.value is not None:
         value = m.value(node.value)
         m.store.lose(value)
-        is_held = (
-            isinstance(value, Mapping) and m.round is not None and value.born < m.round.begun
-        )  # who got it before may have written to it
+        since = max(m.begun, m.round.begun if m.round is not None else 0)
+        is_held = isinstance(value, Mapping) and (value.born < since or any(one is value for one, _ in m.yields))  # others may write to it
         each = as_yielded(value) if isinstance(node, ast.Yield) else each_of(loaders.going_through(m, value, node))
-        m.yields.append(UNKNOWN if is_held or each is None else each)
+        m.yields.append((value, UNKNOWN if is_held or each is None else each))
         if isinstance(node, ast.YieldFrom) and not m.is_silent:
             m.facts.iterated.append((value, m.context))
     return UNKNOWN

@@ -21,6 +21,7 @@ from mpslint.facts.values import (
     Symbol,
     Unknown,
     Value,
+    count_made,
     settled,
     weakened,
 )
@@ -125,7 +126,7 @@ def _walk(
     ways = marks(m)
     if is_later:
         m.store.begin()
-        yielded, m.yields = m.yields, []
+        yielded, begun, m.yields, m.begun = m.yields, m.begun, [], count_made()
     outer = m.context
     m.context = outer.entered(function.node, function.decorators, is_called, node)
     m.running.append((function.node, positional))
@@ -135,13 +136,13 @@ def _walk(
         result = _body_result(m, function.node)
         if is_later:
             m.store.lose(result)
-            result = generated(m.yields)
+            result = generated([known for _, known in m.yields])
         return result
     finally:
         m.frame, m.context = before, outer
         m.running.pop()
         if is_later:
-            m.is_dead, m.yields = False, yielded
+            m.is_dead, m.yields, m.begun = False, yielded, begun
             cut(m, ways)
             written = m.store.undo()
             effects.never_sure_again(m, {at: one for at, one in written.items() if one[0] is not frame.slots})

@@ -143,8 +143,10 @@ class Walker:
     """What a path that leaves early leaves for, innermost last."""
     running: list[tuple[ast.AST, Sequence[Value]]] = field(default_factory=list)
     """The functions that are walked, innermost last, with what each was given."""
-    yields: list[Value] = field(default_factory=list)
-    """What the generator that is walked has given so far."""
+    yields: list[tuple[Value, Value]] = field(default_factory=list)
+    """What the generator that is walked has given so far, and what is known of that."""
+    begun: int = 0
+    """When it was begun, by a count of all that is made."""
     is_dead: bool = False
     """The expression that is evaluated certainly raised in a `try` block: what is left of its statement does not happen."""
     functions: dict[int, Function] = field(default_factory=dict)

@@ -188,6 +188,8 @@ def _set_argument(evidence: Evidence, match: Match, name: str, text: str) -> Wri
     if existing.node is None:
         return None
     old = evidence.text_of(existing.node)
+    if ":=" in old:
+        return None
     shown = text.replace("{old}", old if "\n" not in old else "...")
     return WrittenSetting((Edit(evidence.span_of(existing.node), text.replace("{old}", alternative(old))),), f"{name}={shown}")
 

@@ -96,6 +96,8 @@ def _replace_value(evidence: Evidence, setting: Setting, text: str) -> WrittenSe
     if old == text:
         return None
     if setting.style == "python":
+        if ":=" in old:
+            return None  # it has to be bound on a Mac, too
         text = for_mac_only(setting.name, old, text, evidence)
     return WrittenSetting((Edit(span, text),), f"{setting.spelling}={text}{where}")
 

@@ -123,8 +123,9 @@ def _function(m: Machine, name: str, arguments: Arguments, node: ast.Call, resul
     if (is_left or name in kinds.default_device_setters | kinds.default_dtype_setters) and positional:
         set_default(m, name, positional[0])
         return result
-    if name in kinds.tensor_questions and positional and (is_one := asked_for_tensor(positional[0].value)) is not None:
-        return Known(is_one, node)
+    if name in kinds.tensor_questions and positional:
+        is_one = asked_for_tensor(positional[0].value)
+        return Known(is_one, node) if is_one is not None else result
     if name == kinds.generator:
         on = next(iter((*positional, *keywords.values())), Argument(Known(kinds.default_place, node), node)).value
         return typed(result, kinds.generator, place=UNKNOWN if is_open else on)

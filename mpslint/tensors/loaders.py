@@ -92,11 +92,15 @@ def make(
         else UNKNOWN
     )
     collate = keywords[said["collate"]].value if said["collate"] in keywords else Known(None)
+    begun = count_made()
     sample = sample_of(m, data, node)
     number, word = said["size"]
     size = keywords[word].value if word in keywords else positional[number].value if len(positional) > number else Known(1)
     is_other = any(key in keywords for key in said["others"])
-    result.slots[EACH] = _collated(m, collate, sample, node, UNKNOWN if is_other else _first_batch(m, size, data, node))
+    if all(isinstance(one, Known) and one.value is None for one in (size, collate)):
+        result.slots[EACH] = _converted(sample, node)
+        return result
+    result.slots[EACH] = _collated(m, collate, sample, node, begun, UNKNOWN if is_other else _first_batch(m, size, data, node))
     return result
 
 
@@ -182,11 +186,13 @@ def _followed(m: Machine, function: Function, given: list[Value], node: ast.AST)
     return value
 
 
-def _collated(m: Machine, collate: Value, sample: Value, node: ast.AST, size: Value) -> Value:
+def _collated(m: Machine, collate: Value, sample: Value, node: ast.AST, begun: int, size: Value) -> Value:
     function = collate.function if isinstance(collate, Bound) else collate
     if isinstance(function, Function):
         own = [collate.receiver] if isinstance(collate, Bound) else []
         batch = _followed(m, function, [*own, Items("list", {}, node, open=True, each=sample)], node)
+        if isinstance(batch, (Items, Mapping)) and batch.born < begun:
+            return batch  # what the data set keeps
         return copied_as(batch, IN_EACH_ROUND) if batch is not UNKNOWN else batch_on_cpu(node, is_sure=False)
     if isinstance(collate, Known) and collate.value is None:
         return default_collate(sample, node, size)
@@ -221,6 +227,16 @@ def default_collate(sample: Value, node: ast.AST, size: Value = UNKNOWN) -> Valu
     if is_array(sample):
         return _batch(joined_dtype(sample), node)
     return batch_on_cpu(node, is_sure=isinstance(sample, Instance) and fits(sample.name.removesuffix("[]"), kinds.data_readers))
+
+
+def _converted(sample: Value, node: ast.AST) -> Value:
+    """Return what a loader that makes no batches gives: samples, with tensors in the place of arrays."""
+    if isinstance(sample, Items):
+        return Items(sample.kind, {key: _converted(one, node) for key, one in sample.slots.items()}, node, sample.open, born=IN_EACH_ROUND)
+    if isinstance(sample, Mapping):
+        held = {key: DictEntry(_converted(one.value, node), one.node, one.is_sure) for key, one in sample.slots.items()}
+        return Mapping(held, node, sample.is_open, born=IN_EACH_ROUND)
+    return _batch(joined_dtype(sample), node) if is_array(sample) else sample
 
 
 def _batch(dtype: Value, node: ast.AST) -> Instance:

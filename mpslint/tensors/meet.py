@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from mpslint.core.record import record
 from mpslint.facts.events import Certainty, Operand, TensorEvent
-from mpslint.facts.joined import same
+from mpslint.facts.joined import join_all, same
 from mpslint.facts.values import (
     COMMAND_LINE,
     RAISED,
@@ -41,7 +41,7 @@ from mpslint.tensors.traits import (
     device_text,
     devices_of,
     dtype_of,
-    elements_of,
+    held_in,
     is_array,
     is_module,
     is_tensor,
@@ -68,25 +68,30 @@ class Met:
 
 
 def met(value: Value, node: ast.AST | None) -> list[Met]:
-    """Return what meets others in a value: the tensors in it, or the value itself where it may be one."""
+    """Return what meets others in a value: the tensors in it, or the value itself where it may be one.
+
+    Of several values of which it is one, none meets another: they are one, which may lie where any of them does.
+    """
     if isinstance(value, (Known, Symbol)):
         return []
     if isinstance(value, Items) and isinstance(node, (ast.List, ast.Tuple)) and len(node.elts) == len(value.slots) and not value.open:
         return [one for inner, written in zip(value.values(), node.elts, strict=True) for one in met(inner, written)]
-    found = []
-    for one in (value,) if (isinstance(value, Instance) and value.kind) or is_tensor(value) or is_module(value) else elements_of(value):
-        if is_tensor(one):
-            found.append(Met(one, node, joined_trait(one, PLACE), joined_trait(one, ZERO)))
-        elif is_module(one):
-            if joined_trait(one, WEIGHTS) is UNKNOWN or is_true(joined_trait(one, WEIGHTS)):
-                found.append(Met(one, node, joined_trait(one, PLACE), Known(False)))
-        elif is_array(one):
-            continue
-        elif (place := joined_trait(one, PLACE)) is not UNKNOWN and not is_true(joined_trait(one, IN_PLACE)):
-            found.append(Met(one, node, place))
-        elif _may_be_tensor(one):
-            found.append(Met(one, node, UNKNOWN, UNKNOWN, True))
-    return found
+    if is_tensor(value):
+        return [Met(value, node, joined_trait(value, PLACE), joined_trait(value, ZERO))]
+    if is_module(value):
+        has_weights = joined_trait(value, WEIGHTS) is UNKNOWN or is_true(joined_trait(value, WEIGHTS))
+        return [Met(value, node, joined_trait(value, PLACE), Known(False))] if has_weights else []
+    if isinstance(value, OneOf):
+        ways = [one for alternative in value.values for one in met(alternative, node)]
+        place, zero = (join_all([getattr(one, name) for one in ways]) for name in ("place", "zero"))
+        return [Met(value, node, place, zero, any(one.may_be_number for one in ways))] if len(ways) > 1 else ways
+    if (inner := held_in(value)) is not None:
+        return [one for part in inner for one in met(part, node)]
+    if is_array(value):
+        return []
+    if (place := joined_trait(value, PLACE)) is not UNKNOWN and not is_true(joined_trait(value, IN_PLACE)):
+        return [Met(value, node, place)]
+    return [Met(value, node, UNKNOWN, UNKNOWN, True)] if _may_be_tensor(value) else []
 
 
 def _may_be_tensor(value: Value) -> bool:

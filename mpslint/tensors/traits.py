@@ -223,17 +223,22 @@ def dtype_of(value: Value) -> str:
 def elements_of(value: Value) -> Iterator[Value]:
     """Yield a value, or where it holds others (a list, a dict) those."""
     for one in alternatives_of(value):
-        if isinstance(one, Items):
-            for inner in [*one.values(), *([one.each] if one.each is not None else [])]:
-                yield from elements_of(inner)
-        elif isinstance(one, Mapping):
-            for entry in one.slots.values():
-                yield from elements_of(entry.value)
-        elif isinstance(one, Instance) and not one.kind and ("item", 0) in one.slots:  # a tuple that a function gives
-            for key, inner in one.slots.items():
-                yield from elements_of(inner) if isinstance(key, tuple) and key[0] == "item" else ()
-        else:
+        inner = held_in(one)
+        if inner is None:
             yield one
+        for part in inner or ():
+            yield from elements_of(part)
+
+
+def held_in(value: Value) -> list[Value] | None:
+    """Return what a list, a dict, or a tuple that a function of a library gives holds; None for another value."""
+    if isinstance(value, Items):
+        return [*value.values(), *([value.each] if value.each is not None else [])]
+    if isinstance(value, Mapping):
+        return [entry.value for entry in value.slots.values()]
+    if isinstance(value, Instance) and not value.kind and ("item", 0) in value.slots:
+        return [inner for key, inner in value.slots.items() if isinstance(key, tuple) and key[0] == "item"]
+    return None
 
 
 def part_of(value: Instance, name: str) -> Instance:
