@@ -22,10 +22,10 @@ from mpslint.core.versions import format_version
 from mpslint.doctor import Examination, Problem, ThisMachine, TorchProbe
 from mpslint.estimate.calibration import Calibration
 from mpslint.report.console import print_rows, print_wrapped
+from mpslint.report.finding import COLOURS
 from mpslint.verify.calibrations import FILE, MeasuredSteps
 from mpslint.verify.platform import operators_left
 
-_COLOURS = {"error": "bold red", "warning": "yellow", "note": "cyan"}
 _GIB = 1024**3
 SCHEMA = 1
 
@@ -169,7 +169,7 @@ def _print_problems(title: str, problems: list[Problem], console: Console) -> No
     if not problems:
         return
     console.print(Text(title, style="bold"))
-    rows = [(Text(f"  {problem.severity.value}", style=_COLOURS[problem.severity.value]), problem_line(problem)) for problem in problems]
+    rows = [(Text(f"  {problem.severity.value}", style=COLOURS[problem.severity.value]), problem_line(problem)) for problem in problems]
     print_rows(rows, console)
     console.print()
 
