@@ -9,7 +9,7 @@ from mpslint import __version__
 from mpslint.core.inert import html_text
 from mpslint.run.events import Observed, step_times
 from mpslint.run.watcher import limit_of
-from mpslint.verify.chart import AxisUnit, Line, Mark, figure, scrolled, unit_for
+from mpslint.verify.chart import AxisUnit, Line, figure, scrolled, unit_for
 from mpslint.verify.page import badge, page
 
 MOST_POINTS = 1_000
@@ -37,7 +37,7 @@ def write_page(path: Path, observed: Observed, command: str, summary: str, warni
 def _charts(observed: Observed) -> Iterator[str]:
     steps = observed.steps
     measured = [step for step in steps if step.driver is not None and step.live is not None]
-    marks = [Mark(step + 1, what) for step, what in observed.marks.items()]
+    marks = [(step + 1, what) for step, what in observed.marks.items()]
     if len(measured) > 1:
         driver = Line(f"driver ({observed.device})", _highest([(step.number, float(step.driver or 0)) for step in measured]))
         live = Line("live", _highest([(step.number, float(step.live or 0)) for step in measured]), 1)
