@@ -21,10 +21,10 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from step_models import workload
 
-from mpslint.core.knowledge import parse_yaml_file
+from mpslint.core.knowledge import parse_yaml_file, platform_data
 from mpslint.core.versions import Version, parse_version
 from mpslint.estimate.step import Operators, StepWork
-from mpslint.estimate.timing import Chip, Constants, constants, named_chips, seconds_by_part, spreads, step_time
+from mpslint.estimate.timing import Chip, Constants, constants, named_chips, seconds_by_part, step_time
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "step-time.md"
@@ -267,15 +267,15 @@ def _accuracy(found: Sequence[Residual]) -> Iterator[str]:
 
 def _shares(found: Sequence[Residual]) -> Iterator[str]:
     """Yield what range is printed, how many points lie in it, and how well the ratio of two Macs is met."""
-    table = spreads()
-    usual, wide = table["usual"], table["wide"]
+    table = platform_data("step_time")["spread"]
+    usual, wide = (f"{row['low']} to {row['high']} times" for row in (table["usual"], table["wide"]))
     used = [one for one in found if one.point.use == "fit"]
-    held = sum(table["wide" if one.wide else "usual"].low <= one.ratio <= table["wide" if one.wide else "usual"].high for one in used)
+    held = sum((row := table["wide" if one.wide else "usual"])["low"] <= one.ratio <= row["high"] for one in used)
     ratios = [off for _, _, off in pairs(found)]
     near, close = (sum(off <= bound for off in ratios) / len(ratios) for bound in (1.3, 1.5))
     yield from (
         "",
-        f"`--estimate` prints {usual.low} to {usual.high} times its estimate where points cover a run, and {wide.low} to {wide.high} times",
+        f"`--estimate` prints {usual} its estimate where points cover a run, and {wide}",
         "where they don't. The first is the spread of the covered points, the second that of the others, rounded outwards.",
         f"{held} of the {len(used)} points lie in their range.",
         "",

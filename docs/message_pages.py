@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import functools
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
-from mpslint.diagnose.catalogue import Catalogue, Explanation, Message, SeenText, TextRole, catalogue
+from mpslint.core.knowledge import knowledge_files, read_yaml
+from mpslint.diagnose.catalogue import Catalogue, Explanation, Message, TextRole, catalogue
 from mpslint.report.rule_page import in_general
 
 LONGEST_HEADING = 100
@@ -16,6 +19,12 @@ _FRONT = "---\nsearch:\n  boost: 3\n---\n\n"
 """Somebody who looks for an error's text wants its page before the rules that mention it."""
 
 
+@functools.lru_cache(maxsize=1)
+def entries() -> Mapping[str, tuple[Path, Mapping[str, Any]]]:
+    """Return the file and the entry of each message by its id, with the texts that people pasted."""
+    return {entry["id"]: (path, entry) for path in knowledge_files("messages") for entry in read_yaml(path) if "id" in entry}
+
+
 def write_message_pages(folder: Path, source: str) -> None:
     """Write the index and one page a message into a folder; `source` is the address of the repository's files."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -23,7 +32,7 @@ def write_message_pages(folder: Path, source: str) -> None:
     shown = [one for one in known.messages.values() if one.role is TextRole.CAUSE]
     (folder / "index.md").write_text(index(shown), encoding="utf-8")
     for message in shown:
-        text = "\n".join(page(message, known)) + f"\n\n[The message's file]({source}rules/messages/{message.file.name})\n"
+        text = "\n".join(page(message, known)) + f"\n\n[The message's file]({source}rules/messages/{entries()[message.id][0].name})\n"
         (folder / f"{message.id}.md").write_text(text, encoding="utf-8")
 
 
@@ -49,19 +58,20 @@ def index(messages: list[Message]) -> str:
 
 def heading(message: Message) -> str:
     """Return the error as its readers search for it: the shortest text that was seen."""
-    texts = [line for one in message.examples if (line := _last_line(one)) and len(line) <= LONGEST_HEADING]
+    texts = [line for one in entries()[message.id][1]["texts"] if (line := _last_line(one["text"])) and len(line) <= LONGEST_HEADING]
     return min(texts, key=len, default=in_general(message.explanation.title))
 
 
-def _last_line(seen: SeenText) -> str:
-    return next((line.strip() for line in reversed(seen.text.splitlines()) if line.strip()), "")
+def _last_line(text: str) -> str:
+    return next((line.strip() for line in reversed(text.splitlines()) if line.strip()), "")
 
 
 def page(message: Message, known: Catalogue) -> Iterator[str]:
     """Yield the lines of a page: what a text means, its causes, what to do, and the texts as they were seen."""
+    texts = entries()[message.id][1]["texts"]
     yield f"{_FRONT}# {_escaped(heading(message))}"
     yield from _told(message.explanation, "")
-    for name in dict.fromkeys(one.verdict for one in message.examples if one.verdict):
+    for name in dict.fromkeys(one["verdict"] for one in texts if "verdict" in one):
         yield from _told(known.verdicts[name], "## ")
     for case in message.cases:
         yield from _told(case.explanation, "## ")
@@ -69,8 +79,7 @@ def page(message: Message, known: Catalogue) -> Iterator[str]:
     rules = message.explanation.rules
     select = f" --select {','.join(rules)}" if rules else ""
     yield f"```sh\nmpslint diagnose train.log --source train.py\nmpslint check train.py{select}\n```"
-    if message.examples:
-        yield "\n## Texts\n\n```text\n" + "\n\n".join(one.text.strip() for one in message.examples[:SHOWN_TEXTS]) + "\n```"
+    yield "\n## Texts\n\n```text\n" + "\n\n".join(one["text"].strip() for one in texts[:SHOWN_TEXTS]) + "\n```"
 
 
 def _told(explanation: Explanation, mark: str) -> Iterator[str]:

@@ -47,7 +47,7 @@ def as_file() -> Found:
 def in_vs_code() -> Found:
     """As an editor sends its cells to the language server."""
     parts = tuple(TextPart(f"cell:{number}", 1, text) for number, text in enumerate(CELLS))
-    snapshot = NotebookSnapshot("n.ipynb", "n.ipynb", parts, ("code",) * len(CELLS), ((),) * len(CELLS))
+    snapshot = NotebookSnapshot("n.ipynb", "n.ipynb", Kind.NOTEBOOK, parts, ("code",) * len(CELLS), ((),) * len(CELLS))
     return found_in(snapshot.data(), Kind.NOTEBOOK)
 
 

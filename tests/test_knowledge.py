@@ -139,7 +139,8 @@ def refuse_dangling(message: Message) -> None:
     )
     in_library = {"package"} if any(case.library for case in message.cases) else set()
     named = {*PLACEHOLDER.findall(said), *(name for case in message.cases for name in case.named)}
-    assert named - in_library <= frozenset.intersection(*(wording.pattern.captures for wording in message.wordings)), message.id
+    captured = set.intersection(*(set(wording.pattern.regex.groupindex) for wording in message.wordings))
+    assert named - in_library <= captured, message.id
     assert set(message.explains) <= set(catalogue().messages), message.id
     for name, value in (item for one in explanations for change in one.changes for item in change.settings.items()):
         kind = load_vocabulary()[name]

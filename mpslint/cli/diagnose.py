@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -112,10 +113,9 @@ def _log(file: Path | None, message: str | None) -> Log:
 def _show(diagnosis: Diagnosis, sources: list[Source], form: str, checked: int) -> None:
     """Print a diagnosis with what explains it in the files that were `checked`."""
     if form == "json":
-        from mpslint.report.diagnosis import sources_json
         from mpslint.report.diagnosis_json import diagnosis_json
 
-        click.echo(json_text({**diagnosis_json(diagnosis), "sources": sources_json(sources)}))
+        click.echo(json_text({**diagnosis_json(diagnosis), "sources": [asdict(source) for source in sources]}))
     elif form == "markdown":
         from mpslint.report.diagnosis import markdown, sources_markdown
 

@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING
 import click
 
 from mpslint.cli._say import complain, standard_input
-from mpslint.core.finding import MpslintError, ReadError, UsageError
+from mpslint.core.finding import Finding, MpslintError, ReadError, UsageError
 from mpslint.source.writer import write_whole
 
 if TYPE_CHECKING:
     from mpslint.diagnose import Diagnosis, Log
-    from mpslint.diagnose.issue_report import PlacedFinding
     from mpslint.estimate.timing import Chip
     from mpslint.report.measurement import Predicted
     from mpslint.verify.last import MeasuredRun
@@ -140,12 +139,11 @@ def _diagnosed(file: Path | None) -> tuple[Log | None, Diagnosis | None]:
 
 def _checked(
     diagnosis: Diagnosis | None, file: Path | None, sources: tuple[str, ...]
-) -> tuple[tuple[PlacedFinding, ...], tuple[tuple[str, str, str, str], ...], tuple[str, ...]]:
+) -> tuple[tuple[tuple[str, Finding], ...], tuple[tuple[str, str, str, str], ...], tuple[str, ...]]:
     """Return what check finds in the sources that are named, and in a notebook that is its own source, and the settings of their runs.
 
     Where mpslint itself goes wrong over one, the traceback is what the issue is about.
     """
-    from mpslint.diagnose.issue_report import PlacedFinding
     from mpslint.diagnose.joining import observed_versions
     from mpslint.report.plan import written_settings
     from mpslint.session.session import Options, check_file
@@ -169,7 +167,7 @@ def _checked(
         document = result.checked.document
         for finding in result.findings:
             place = document.place(finding.span.start)
-            placed.append(PlacedFinding(f"{Path(document.path).name}, {place.words}", finding))
+            placed.append((f"{Path(document.path).name}, {place.words}", finding))
         settings += written_settings(result.checked)
     return tuple(placed), tuple(settings), tuple(mistakes)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import re
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
@@ -15,7 +14,7 @@ from mpslint.diagnose.diagnosis import Diagnosis, Explained, Symptom, UnknownErr
 from mpslint.diagnose.frames import UserLine, is_code, last_traceback, library_frame, own_frame
 from mpslint.diagnose.joining import reading_order
 from mpslint.diagnose.log import Log, LogPlace, log_of_bytes, read_log
-from mpslint.diagnose.matching import MOST_TIMES, Index, TextMatch, build_index, case_of, filled, find_matches
+from mpslint.diagnose.matching import MOST_TIMES, TextMatch, case_of, filled, find_matches
 from mpslint.diagnose.memory_log import MemoryLog, read_memory_log
 from mpslint.diagnose.named import explanation_of, unknown_errors, versions_named, versions_traced
 from mpslint.diagnose.out_of_memory import OutOfMemory, read_out_of_memory
@@ -34,7 +33,7 @@ _SAME_INCIDENT = 20_000
 def diagnose(log: Log, given: Mapping[str, Version] = MappingProxyType({})) -> Diagnosis:
     """Return what the log says about a run on MPS. `given` are versions that hold where the log itself doesn't give them away."""
     known = catalogue()
-    matches = find_matches(log.text, _index())
+    matches = find_matches(log.text)
     traced = next(filter(None, (versions_traced(log, match.start) for match in matches[:MOST_TIMES])), {})
     versions = {**given, **traced, **versions_named(log.text)}
     memory_log = read_memory_log(log.text)
@@ -49,11 +48,6 @@ def diagnose(log: Log, given: Mapping[str, Version] = MappingProxyType({})) -> D
         versions=versions,
         looked_for=len(known.messages),
     )
-
-
-@functools.lru_cache(maxsize=1)
-def _index() -> Index:
-    return build_index(catalogue().messages.values())
 
 
 def _groups(log: Log, matches: Sequence[TextMatch]) -> list[list[TextMatch]]:

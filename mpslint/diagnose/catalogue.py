@@ -10,7 +10,6 @@ import functools
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from mpslint.core.finding import Severity
@@ -63,15 +62,6 @@ class Wording:
 
 
 @dataclass(frozen=True, slots=True)
-class SeenText:
-    """A text as somebody saw it, where it was seen, and the verdict that its numbers must give."""
-
-    text: str
-    source: str
-    verdict: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class MessageCase:
     """What a message means where its traceback, the words around it, what it names or the versions of the log say more.
 
@@ -99,12 +89,9 @@ class Message:
     wordings: tuple[Wording, ...]
     words: tuple[re.Pattern[str], ...]
     """Words that stand in a row on a line, with nothing but marks between (`train_loss=nan`)."""
-    examples: tuple[SeenText, ...]
     explains: tuple[str, ...]
     reader: str
     cases: tuple[MessageCase, ...]
-    sources: tuple[str, ...]
-    file: Path
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,13 +112,13 @@ _OF_EXPLANATION = ("title", "certain", "means", "does_not_mean", "change", "rule
 @functools.lru_cache(maxsize=1)
 def catalogue() -> Catalogue:
     """Return the catalogue that mpslint ships."""
-    entries = [(path, entry) for path in knowledge_files("messages") for entry in read_yaml(path)]
-    messages = [_message(entry, path) for path, entry in entries if "id" in entry]
-    verdicts = {entry["verdict"]: _explanation(entry) for _, entry in entries if "verdict" in entry}
+    entries = [entry for path in knowledge_files("messages") for entry in read_yaml(path)]
+    messages = [_message(entry) for entry in entries if "id" in entry]
+    verdicts = {entry["verdict"]: _explanation(entry) for entry in entries if "verdict" in entry}
     return Catalogue({message.id: message for message in messages}, verdicts)
 
 
-def _message(entry: Mapping[str, Any], path: Path) -> Message:
+def _message(entry: Mapping[str, Any]) -> Message:
     return Message(
         id=entry["id"],
         role=TextRole(entry.get("role", "cause")),
@@ -139,12 +126,9 @@ def _message(entry: Mapping[str, Any], path: Path) -> Message:
         explanation=_explanation(entry),
         wordings=tuple(map(_wording, entry["patterns"])),
         words=tuple(map(_in_a_row, entry.get("words", ()))),
-        examples=tuple(SeenText(one["text"].strip(), one["source"], one.get("verdict", "")) for one in entry["texts"]),
         explains=tuple(entry.get("explains", ())),
         reader=entry.get("reader", ""),
         cases=tuple(_case(one, entry) for one in entry.get("cases", ())),
-        sources=tuple(entry.get("sources", ())),
-        file=path,
     )
 
 

@@ -120,11 +120,6 @@ class Pattern:
     open_captures: frozenset[str]
     """The captures of kind `word`, which go on in the log."""
 
-    @property
-    def captures(self) -> frozenset[str]:
-        """Return the names of the holes that keep what they matched."""
-        return frozenset(self.regex.groupindex)
-
 
 def compile_pattern(source: str) -> Pattern:
     """Return the compiled pattern."""

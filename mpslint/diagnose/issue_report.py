@@ -10,14 +10,6 @@ from mpslint.doctor import Examination
 
 
 @dataclass(frozen=True, slots=True)
-class PlacedFinding:
-    """A finding and where it stands, in words (`train.ipynb, cell 12, line 7`)."""
-
-    place: str
-    finding: Finding
-
-
-@dataclass(frozen=True, slots=True)
 class RunMemory:
     """What one run of `verify` needed: amounts in bytes at its first and its last step, and its peak."""
 
@@ -35,12 +27,13 @@ class IssueReport:
     """Everything that an issue should hold; what was not made is None or empty.
 
     `tail` is the end of the log, for a text that mpslint does not know. `names` and the `home` folder are taken out
-    wherever they stand. `settings` are rows of a run, a setting, its value and its place; `mistakes` tracebacks of mpslint's own.
+    wherever they stand. Each of the `findings` has its place in words (`train.ipynb, cell 12, line 7`) before it. `settings` are rows
+    of a run, a setting, its value and its place; `mistakes` tracebacks of mpslint's own.
     """
 
     examination: Examination
     diagnosis: Diagnosis | None = None
-    findings: tuple[PlacedFinding, ...] = ()
+    findings: tuple[tuple[str, Finding], ...] = ()
     runs: tuple[RunMemory, ...] = ()
     tail: str = ""
     names: tuple[str, ...] = ()

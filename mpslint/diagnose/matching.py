@@ -7,15 +7,16 @@ exactly only around them; there a prefix such as `[rank0]:` in the middle of a s
 from __future__ import annotations
 
 import dataclasses
+import functools
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
 from mpslint.core.grouped import grouped
 from mpslint.core.versions import Version
-from mpslint.diagnose.catalogue import PLACEHOLDER, Explanation, Message, MessageCase, Wording
+from mpslint.diagnose.catalogue import PLACEHOLDER, Explanation, Message, MessageCase, Wording, catalogue
 from mpslint.diagnose.compact import Compact, blank_escapes, compact, squeeze
 from mpslint.diagnose.frames import TracedFrame, frames_above
 from mpslint.diagnose.log import Log
@@ -59,17 +60,18 @@ class Index:
     """The ids of the messages that each anchor announces."""
 
 
-def build_index(messages: Iterable[Message]) -> Index:
-    """Return the index over some messages."""
-    messages = tuple(messages)
+@functools.lru_cache(maxsize=1)
+def _index() -> Index:
+    """Return the index over the catalogue."""
+    messages = tuple(catalogue().messages.values())
     announced = grouped((anchor, one.id) for one in messages for wording in one.wordings for anchor in wording.pattern.anchors)
     scanner = re.compile(_one_of(set(announced))) if announced else re.compile(r"(?!)")
     return Index(messages, scanner, {anchor: frozenset(ids) for anchor, ids in announced.items()})
 
 
-def find_matches(text: str, index: Index) -> list[TextMatch]:
+def find_matches(text: str) -> list[TextMatch]:
     """Return the matches in the order of the text, of one message about MOST_TIMES at most; no two overlap."""
-    times = Counter[str]()
+    index, times = _index(), Counter[str]()
     matches: list[TextMatch] = []
     for start, end in _windows(text, index, times):
         window = compact(text[start:end], start)

@@ -103,11 +103,6 @@ class TracedLine:
     function: str
     numbers: Mapping[Version, int]
 
-    @property
-    def package(self) -> str:
-        """The package that it lies in."""
-        return self.path.partition("/")[0]
-
 
 def versions_traced(log: Log, offset: int) -> dict[str, Version]:
     """Return the minor version of each package of which all known lines in the traceback that ends at `offset` are those of one."""
@@ -116,7 +111,8 @@ def versions_traced(log: Log, offset: int) -> dict[str, Version]:
         for line in _lines():
             if frame.function == line.function and frame.path.endswith(f"/{line.path}"):
                 found = {version[:2] for version, number in line.numbers.items() if number == frame.line}
-                fitting[line.package] = fitting.get(line.package, found) & found
+                package = line.path.partition("/")[0]
+                fitting[package] = fitting.get(package, found) & found
     return {package: next(iter(found)) for package, found in fitting.items() if len(found) == 1}
 
 

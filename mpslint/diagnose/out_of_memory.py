@@ -141,13 +141,9 @@ def _knowledge() -> tuple[Mapping[str, Any], Mapping[str, re.Pattern[str]], Mapp
     return table, numbers, {name: VersionRange.parse(text) for name, text in table["torch"].items()}
 
 
-def evidence(memory: OutOfMemory) -> tuple[str, ...]:
-    """Return the sentences that the numbers support, in the order to read them."""
-    return tuple(_sentences(memory, _knowledge()[0]["says"]))
-
-
-def _sentences(memory: OutOfMemory, says: Mapping[str, str]) -> Iterator[str]:
-    numbers = memory.numbers
+def evidence(memory: OutOfMemory) -> Iterator[str]:
+    """Yield the sentences that the numbers support, in the order to read them."""
+    says, numbers = _knowledge()[0]["says"], memory.numbers
     allocated = numbers.allocated if "allocated" not in memory.impossible else None
     request = numbers.request if "request" not in memory.impossible else None
     if memory.impossible:

@@ -12,7 +12,8 @@ from typing import Any
 
 from mpslint.core.knowledge import platform_data
 
-Scrubber = tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]
+Replacement = str | Callable[[re.Match[str]], str]
+Scrubber = tuple[str, Replacement]
 """What is found, and what is written in its place."""
 
 _SHORT_NAME = 6
@@ -39,16 +40,16 @@ def scrub(text: str, names: tuple[str, ...] = (), home: str = "") -> str:
 
 
 @functools.lru_cache(maxsize=1)
-def _scrubbers() -> tuple[Scrubber, ...]:
+def _scrubbers() -> tuple[tuple[re.Pattern[str], Replacement], ...]:
     known = platform_data("secrets")
-    return (*_by_form(known), *_by_name(known), *_by_program(known["programs"]), *_of_persons(known), *_of_places(known["places"]))
+    scrubbers = (*_by_form(known), *_by_name(known), *_by_program(known["programs"]), *_of_persons(known), *_of_places(known["places"]))
+    return tuple((re.compile(find), put) for find, put in scrubbers)
 
 
 def _of_places(known: list[tuple[str, str]]) -> Iterator[Scrubber]:
     """Yield what takes out who and where somebody is by its form; what a pattern calls `kept` stays."""
     for find, put in known:
-        pattern = re.compile(find)
-        yield pattern, functools.partial(_unless_kept, put) if "kept" in pattern.groupindex else put
+        yield find, functools.partial(_unless_kept, put) if "(?P<kept>" in find else put
 
 
 def _unless_kept(put: str, match: re.Match[str]) -> str:
@@ -61,46 +62,42 @@ def _by_form(known: dict[str, Any]) -> tuple[Scrubber, ...]:
     addresses = "|".join(known["addresses"])
     return (
         (
-            re.compile(r"-----BEGIN[ A-Z0-9_-]{0,60}PRIVATE KEY[^-]{0,10}-----[\s\S]*?(?:-----END[ A-Z0-9_-]{0,60}-----|\Z)"),
+            r"-----BEGIN[ A-Z0-9_-]{0,60}PRIVATE KEY[^-]{0,10}-----[\s\S]*?(?:-----END[ A-Z0-9_-]{0,60}-----|\Z)",
             "<private key>",
         ),
         (
-            re.compile(r"(?:^[ \t]*[A-Za-z0-9+/=]{20,}[ \t]*\n)*^.*-----END[ A-Z0-9_-]{0,60}PRIVATE KEY.{0,10}-----", re.MULTILINE),
+            r"(?m)(?:^[ \t]*[A-Za-z0-9+/=]{20,}[ \t]*\n)*^.*-----END[ A-Z0-9_-]{0,60}PRIVATE KEY.{0,10}-----",
             "<private key>",
         ),
-        (re.compile(r"\b(ssh-(?:rsa|dss|ed25519)|ecdsa-sha2-\S{1,30}) AAAA[A-Za-z0-9+/=]{20,}(?: \S+)?"), r"\1 <key>"),
-        (re.compile(rf"(?i)(?:https?://)?(?:{addresses})[^\s\"'<>]*"), "<secret address>"),
-        (re.compile(rf"(?<![\w.~-])(?:{'|'.join(known['forms'].values())})(?![\w-])"), "<token>"),
+        (r"\b(ssh-(?:rsa|dss|ed25519)|ecdsa-sha2-\S{1,30}) AAAA[A-Za-z0-9+/=]{20,}(?: \S+)?", r"\1 <key>"),
+        (rf"(?i)(?:https?://)?(?:{addresses})[^\s\"'<>]*", "<secret address>"),
+        (rf"(?<![\w.~-])(?:{'|'.join(known['forms'].values())})(?![\w-])", "<token>"),
         (
-            re.compile(rf"(?<![\w-])(?:{'|'.join(prefixes)})(?:(?=[A-Za-z0-9_.~+/=-]*[0-9A-Z])[A-Za-z0-9_.~+/=-]{{12,}}|[a-z_-]{{20,}})"),
+            rf"(?<![\w-])(?:{'|'.join(prefixes)})(?:(?=[A-Za-z0-9_.~+/=-]*[0-9A-Z])[A-Za-z0-9_.~+/=-]{{12,}}|[a-z_-]{{20,}})",
             "<token>",
         ),
-        (re.compile(r"\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]{4,})?"), "<token>"),
-        (re.compile(r"(?<![\w:])\d{8,10}:AA[\w-]{30,}"), "<token>"),
-        (re.compile(r"(?i)\b(bearer)(\s+)[\w.~+/=-]{8,}"), r"\1\2<token>"),
-        (re.compile(r"(?i)\b(basic|digest|negotiate)(\s+)(?=[^\s\"']*[\d=+/])[\w.~+/=-]{8,}"), r"\1\2<token>"),
-        (re.compile(r"(?i)^(.*\b(?:set-)?cookie\"?\s*[:=]\s*).*$", re.MULTILINE), r"\1<cookie>"),
-        (re.compile(r"(?i)(\b(?:curl|wget)\b[^\n]{0,300}?\s(?:-u|--user|--proxy-user)[ =]?)(?:\"[^\"\n]*\"|'[^'\n]*'|\S+)"), r"\1<user>"),
+        (r"\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]{4,})?", "<token>"),
+        (r"(?<![\w:])\d{8,10}:AA[\w-]{30,}", "<token>"),
+        (r"(?i)\b(bearer)(\s+)[\w.~+/=-]{8,}", r"\1\2<token>"),
+        (r"(?i)\b(basic|digest|negotiate)(\s+)(?=[^\s\"']*[\d=+/])[\w.~+/=-]{8,}", r"\1\2<token>"),
+        (r"(?im)^(.*\b(?:set-)?cookie\"?\s*[:=]\s*).*$", r"\1<cookie>"),
+        (r"(?i)(\b(?:curl|wget)\b[^\n]{0,300}?\s(?:-u|--user|--proxy-user)[ =]?)(?:\"[^\"\n]*\"|'[^'\n]*'|\S+)", r"\1<user>"),
         (
-            re.compile(
-                r"(?i)(\b(?:machine\s+\S+|default)(?=\s+(?:login|password|account)\s))(?:\s+(?:login|password|account)\s+(?!<)\S+)+"
-            ),
+            r"(?i)(\b(?:machine\s+\S+|default)(?=\s+(?:login|password|account)\s))(?:\s+(?:login|password|account)\s+(?!<)\S+)+",
             r"\1 <user>",
         ),
-        (re.compile(r"(?i)([a-z][a-z0-9+.-]{1,20}://)[^\s/@:]{0,100}(?::[^\s/@]{0,200})?@"), r"\1<user>@"),
+        (r"(?i)([a-z][a-z0-9+.-]{1,20}://)[^\s/@:]{0,100}(?::[^\s/@]{0,200})?@", r"\1<user>@"),
         (
-            re.compile(
-                r"(?i)(https?://[^\s?\"'<>]+\?)(?!<query>)(?!(?:(?:"
-                + _OPEN_QUERY
-                + r")(?:&|&amp;|(?=[\s\"'<>)\]#]|$)))+(?:[\s\"'<>)\]#]|$))[^\s\"'<>]*=[^\s\"'<>]*"
-            ),
+            r"(?i)(https?://[^\s?\"'<>]+\?)(?!<query>)(?!(?:(?:"
+            + _OPEN_QUERY
+            + r")(?:&|&amp;|(?=[\s\"'<>)\]#]|$)))+(?:[\s\"'<>)\]#]|$))[^\s\"'<>]*=[^\s\"'<>]*",
             r"\1<query>",
         ),
         (
-            re.compile(_KEPT_HASHES + r"|(?<![\w/-])(?:[0-9a-f]{64}|[0-9a-f]{40}|[0-9a-f]{32})(?![\w-])"),
-            lambda match: match["kept"] or "<token>",
+            _KEPT_HASHES + r"|(?<![\w/-])(?:[0-9a-f]{64}|[0-9a-f]{40}|[0-9a-f]{32})(?![\w-])",
+            functools.partial(_unless_kept, "<token>"),
         ),
-        (re.compile(_MIXED), _unless_words),
+        (_MIXED, _unless_words),
     )
 
 
@@ -142,22 +139,22 @@ def _by_name(known: dict[str, Any]) -> tuple[Scrubber, ...]:
     schemes = r"(?:token|bot|api-?key|bearer|basic)\s+(?=[^\s<])"
     given = nothing + r"(?:\"[^\"\n]{1,300}\"|'[^'\n]{1,300}'|[^\s\"',;}&(\\][^\s\"',;}&]{2,300})"
     return (
-        (re.compile(rf"(?i)({name}\\?[\"']?\]?\s{{0,3}}(?:=>|:=|[=:])\s{{0,3}}(?:{schemes})?\\?){given}"), _value_hidden),
-        (re.compile(rf"(?i)(\b(?:name|key)[:=]\s*[\"']?{name}[\"']?\s+value[:=]\s*){given}"), _value_hidden),
-        (re.compile(rf"(?i)(\blogin\([^()\n]{{0,80}}?\bkey=){given}"), _value_hidden),
-        (re.compile(rf"(?i)(<({name})>)[^<\n]+(?=</\2>)"), r"\1<token>"),
-        (re.compile(rf"(?i)((?:\bsetx|\bset(?:\s-\w+|(?=\s\w+[_-]))|\bsetenv|%env|(?-i:\bENV))\s{name}\s+){given}"), _value_hidden),
-        (re.compile(rf"(?i)(\\?[\"']{name}\\?[\"']\s*,\s*){given}"), _value_hidden),
-        (re.compile(rf"(?i)((?:^|(?<=[\s\"'\[,])){option}(?:[ =]|\\?[\"'],?\s{{0,3}})\s{{0,3}}){given}", re.MULTILINE), _value_hidden),
-        (re.compile(r"(\b[A-Z][A-Z0-9_]*_(?:KEY|PASS|PWD|PW|SECRET|TOKEN|AUTH|PAT)[\"']?\]?\s{0,2}[=:]\s{0,2})" + given), _value_hidden),
-        (re.compile(r"(?i)((?:\\?[\"']key\\?[\"']\s*:\s*\\?[\"']|(?<!\S)--key[ =]))(?!<)[A-Za-z0-9+/=_-]{16,}"), r"\1<token>"),
+        (rf"(?i)({name}\\?[\"']?\]?\s{{0,3}}(?:=>|:=|[=:])\s{{0,3}}(?:{schemes})?\\?){given}", _value_hidden),
+        (rf"(?i)(\b(?:name|key)[:=]\s*[\"']?{name}[\"']?\s+value[:=]\s*){given}", _value_hidden),
+        (rf"(?i)(\blogin\([^()\n]{{0,80}}?\bkey=){given}", _value_hidden),
+        (rf"(?i)(<({name})>)[^<\n]+(?=</\2>)", r"\1<token>"),
+        (rf"(?i)((?:\bsetx|\bset(?:\s-\w+|(?=\s\w+[_-]))|\bsetenv|%env|(?-i:\bENV))\s{name}\s+){given}", _value_hidden),
+        (rf"(?i)(\\?[\"']{name}\\?[\"']\s*,\s*){given}", _value_hidden),
+        (rf"(?im)((?:^|(?<=[\s\"'\[,])){option}(?:[ =]|\\?[\"'],?\s{{0,3}})\s{{0,3}}){given}", _value_hidden),
+        (r"(\b[A-Z][A-Z0-9_]*_(?:KEY|PASS|PWD|PW|SECRET|TOKEN|AUTH|PAT)[\"']?\]?\s{0,2}[=:]\s{0,2})" + given, _value_hidden),
+        (r"(?i)((?:\\?[\"']key\\?[\"']\s*:\s*\\?[\"']|(?<!\S)--key[ =]))(?!<)[A-Za-z0-9+/=_-]{16,}", r"\1<token>"),
     )
 
 
 def _by_program(programs: dict[str, str]) -> Iterator[Scrubber]:
     """Yield what takes out the passwords that some programs take behind a short option."""
     for program, option in programs.items():
-        yield re.compile(rf"(\b(?:{program})\b(?:[^\n]{{0,300}}?\s)?\s?{option})(?![<\s])(?:\"[^\"\n]*\"|'[^'\n]*'|\S+)"), r"\1<token>"
+        yield rf"(\b(?:{program})\b(?:[^\n]{{0,300}}?\s)?\s?{option})(?![<\s])(?:\"[^\"\n]*\"|'[^'\n]*'|\S+)", r"\1<token>"
 
 
 def _of_persons(known: dict[str, Any]) -> tuple[Scrubber, ...]:
@@ -165,13 +162,13 @@ def _of_persons(known: dict[str, Any]) -> tuple[Scrubber, ...]:
     variables, keys, starts = ("|".join(known[name]) for name in ("variables", "keys", "lines"))
     value = r"(?!<)(?:\"[^\"\n]+\"|'[^'\n]+'|[^\s\"',;]+)"
     return (
-        (re.compile(rf"((?<![\w-])(?:{variables})=){value}"), r"\1<name>"),
-        (re.compile(rf"(?i)((?<![\w-])(?:user|username|logname|hostname)=){value}"), r"\1<name>"),
-        (re.compile(rf"(?i)(\\?([\"'])(?:{keys})\\?\2\s{{0,3}}[:=]\s{{0,3}}\\?([\"']))(?!<)[^\"'\n\\]{{1,200}}"), r"\1<name>"),
-        (re.compile(rf"(?m)^([ \t]*(?:{starts})[ \t]*:[ \t]+)(?!<).+$"), r"\1<name>"),
-        (re.compile(rf"(?i)(\b(?:{'|'.join(known['phrases'])})\s+)(?!<)\S+"), r"\1<name>"),
-        (re.compile(r"\b((?:uid|gid|groups)=\d+\()[^)\n]+"), r"\1<name>"),
-        (re.compile(r"(?<=torchinductor_)(?!<)[^/\s\"']+"), "<name>"),
+        (rf"((?<![\w-])(?:{variables})=){value}", r"\1<name>"),
+        (rf"(?i)((?<![\w-])(?:user|username|logname|hostname)=){value}", r"\1<name>"),
+        (rf"(?i)(\\?([\"'])(?:{keys})\\?\2\s{{0,3}}[:=]\s{{0,3}}\\?([\"']))(?!<)[^\"'\n\\]{{1,200}}", r"\1<name>"),
+        (rf"(?m)^([ \t]*(?:{starts})[ \t]*:[ \t]+)(?!<).+$", r"\1<name>"),
+        (rf"(?i)(\b(?:{'|'.join(known['phrases'])})\s+)(?!<)\S+", r"\1<name>"),
+        (r"\b((?:uid|gid|groups)=\d+\()[^)\n]+", r"\1<name>"),
+        (r"(?<=torchinductor_)(?!<)[^/\s\"']+", "<name>"),
     )
 
 

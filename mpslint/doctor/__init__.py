@@ -8,17 +8,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from mpslint.core.knowledge import platform_data
 from mpslint.doctor.environment import AccelerateConfig, TorchProbe, find_accelerate_config, installed_packages, probe_torch, versions_of
 from mpslint.doctor.machine import Run, ThisMachine, examine_machine
-from mpslint.doctor.problems import (
-    Problem,
-    broken_combinations,
-    config_problems,
-    limits_on_this_machine,
-    machine_problems,
-    variable_problems,
-    variables_in_force,
-)
+from mpslint.doctor.problems import broken_combinations, config_problems, machine_problems, variable_problems, variables_in_force
+from mpslint.target.packages import Problem
 
 __all__ = ["Examination", "Problem", "Run", "ThisMachine", "TorchProbe", "examine"]
 
@@ -71,5 +65,5 @@ def examine(
             *variable_problems(environ),
             *(config_problems(config.settings) if config else ()),
         ),
-        limits="" if machine.is_mac else limits_on_this_machine(),
+        limits="" if machine.is_mac else " ".join(platform_data("doctor")["limits_on_this_machine"].split()),
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from mpslint.core.finding import Severity
@@ -11,20 +10,7 @@ from mpslint.core.knowledge import platform_data
 from mpslint.core.versions import Version
 from mpslint.doctor.environment import TorchProbe
 from mpslint.doctor.machine import ThisMachine
-from mpslint.target.packages import combinations
-
-
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """One thing that is wrong. `only_with` names what must be used for it to matter; empty means every run."""
-
-    id: str
-    severity: Severity
-    effect: str
-    change: str = ""
-    only_with: str = ""
-    sources: tuple[str, ...] = ()
-
+from mpslint.target.packages import Problem, combinations
 
 _HIGH, _LOW = "PYTORCH_MPS_HIGH_WATERMARK_RATIO", "PYTORCH_MPS_LOW_WATERMARK_RATIO"
 _FALLBACK = "PYTORCH_ENABLE_MPS_FALLBACK"
@@ -33,8 +19,7 @@ _DEFAULT_HIGH, _DEFAULT_LOW, _HIGHEST = 1.7, 1.4, 2.0
 
 def broken_combinations(versions: Mapping[str, Version]) -> tuple[Problem, ...]:
     """Return what is known to break with these versions: what concerns every run first, then the worst first."""
-    broken = (one for one in combinations() if one.versions.matches(versions))
-    found = [Problem(one.id, Severity(one.severity), one.effect, one.change, one.only_with, one.sources) for one in broken]
+    found = (one for one in combinations() if one.versions.matches(versions))
     return tuple(sorted(found, key=lambda problem: (bool(problem.only_with), problem.severity.rank)))
 
 
@@ -116,8 +101,3 @@ def _is_bad(value: Any, row: Mapping[str, Any]) -> bool:
     if "above" in row:
         return isinstance(value, int) and value > row["above"]
     return value in row["bad"]
-
-
-def limits_on_this_machine() -> str:
-    """Return the sentence that says what cannot be known on a machine that is no Mac."""
-    return " ".join(str(platform_data("doctor")["limits_on_this_machine"]).split())

@@ -96,7 +96,7 @@ def calibrated(work: StepWork, rates: Calibration) -> Here:
 
 def measured(seconds: float, off: float, machine: str, device: str, said: str) -> Here:
     """Return the time of a step that was run: `off` is half its own spread, `said` when and for how long."""
-    return Here(machine, device, StepTime(seconds, seconds * (1 - off), seconds * (1 + off), {}), f"measured {said}")
+    return Here(machine, device, StepTime(seconds, seconds * (1 - off), seconds * (1 + off)), f"measured {said}")
 
 
 def with_here(made: Forecast, here: Here, versions: Mapping[str, Version]) -> Forecast:

@@ -15,7 +15,6 @@ from mpslint.estimate.step import Fallback, StepWork
 from mpslint.estimate.timing import (
     LAUNCHES,
     ChipAndMemory,
-    Compiling,
     StepTime,
     compiling,
     constants,
@@ -50,7 +49,7 @@ class Forecast:
     work: StepWork
     advice: tuple[str, ...] = ()
     unknown: tuple[str, ...] = field(default=())
-    compiling: Compiling | None = None
+    compiling: StepTime | None = None
     """What compiling one graph takes."""
 
 
@@ -59,7 +58,7 @@ def forecast(work: StepWork, peak: int, macs: Sequence[ChipAndMemory], versions:
     rows = tuple(_row(work, peak, mac, versions) for mac in macs)
     taken = [mac for mac, row in zip(macs, rows, strict=True) if row.step is not None]
     unknown = tuple(dict.fromkeys(said for mac in macs if (said := not_known(work, mac.chip))))
-    return Forecast(rows, work, advice(work, taken, versions), unknown, compiling(versions))
+    return Forecast(rows, work, tuple(advice(work, taken, versions)), unknown, compiling(versions))
 
 
 def _row(work: StepWork, peak: int, mac: ChipAndMemory, versions: Mapping[str, Version]) -> MacTime:
@@ -70,13 +69,11 @@ def _row(work: StepWork, peak: int, mac: ChipAndMemory, versions: Mapping[str, V
     return MacTime(mac.title, mac.memory, fits, step_time(work, mac.chip, versions.get("torch")))
 
 
-def advice(work: StepWork, macs: Sequence[ChipAndMemory], versions: Mapping[str, Version]) -> tuple[str, ...]:
-    """Return what to change, one line each; `macs` are those that the run fits. Nothing where no Mac takes it."""
-    return tuple(_advice(work, macs, versions, platform_data("levers"))) if macs else ()
-
-
-def _advice(work: StepWork, macs: Sequence[ChipAndMemory], versions: Mapping[str, Version], table: Mapping[str, Any]) -> Iterator[str]:
-    mac, torch = macs[0], versions.get("torch")
+def advice(work: StepWork, macs: Sequence[ChipAndMemory], versions: Mapping[str, Version]) -> Iterator[str]:
+    """Yield what to change, one line each; `macs` are those that the run fits. Nothing where no Mac takes it."""
+    if not macs:
+        return
+    mac, torch, table = macs[0], versions.get("torch"), platform_data("levers")
     time = step_time(work, mac.chip, torch)
     shares = {part: seconds / time.seconds for part, seconds in time.parts.items()}
     if work.graphs_padded and work.graphs_planned >= table["padding"]["times"] * work.graphs_padded:

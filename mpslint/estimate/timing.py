@@ -8,7 +8,7 @@ import fnmatch
 import functools
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from mpslint.core.finding import UsageError
@@ -21,12 +21,12 @@ LAUNCHES, FIXED = "launches", "fixed"
 
 @dataclass(frozen=True, slots=True)
 class StepTime:
-    """An estimated step: seconds, the range that the measured spread gives, and the seconds of each part."""
+    """What a step, or compiling one graph, takes: seconds, the range that the measured spread gives, and the seconds of a step's parts."""
 
     seconds: float
     low: float
     high: float
-    parts: Mapping[str, float]
+    parts: Mapping[str, float] = field(default_factory=dict)
     wide: tuple[str, ...] = ()
     """Why the range is wide; empty where the published points cover this."""
 
@@ -117,15 +117,6 @@ class Constants:
     older_factor: float
 
 
-@dataclass(frozen=True, slots=True)
-class Compiling:
-    """Seconds that compiling one graph takes, about, and the range."""
-
-    seconds: float
-    low: float
-    high: float
-
-
 @functools.lru_cache(maxsize=1)
 def constants() -> Constants:
     """Return the constants that mpslint ships."""
@@ -150,10 +141,10 @@ def ends(spread: str, seconds: float) -> tuple[float, float]:
     return seconds * row["low"], seconds * row["high"]
 
 
-def compiling(versions: Mapping[str, Version]) -> Compiling | None:
+def compiling(versions: Mapping[str, Version]) -> StepTime | None:
     """Return what compiling a graph takes in a torch; None where the torch is not known."""
     rows = (row for row in platform_data("step_time")["compile"] if VersionRange.parse(row["versions"]).matches(versions))
-    return next((Compiling(row["milliseconds"] / 1e3, row["low"] / 1e3, row["high"] / 1e3) for row in rows), None)
+    return next((StepTime(row["milliseconds"] / 1e3, row["low"] / 1e3, row["high"] / 1e3) for row in rows), None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,6 @@ of it shares."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
-from typing import Any
 
 from rich.console import Console
 from rich.text import Text
@@ -62,7 +60,7 @@ def _print_symptom(symptom: Symptom, source: str, console: Console, *, in_full: 
         return
     print_wrapped(shortened(symptom.quote), console, indent=4)
     if symptom.memory is not None:
-        _print_block("The numbers", evidence(symptom.memory), console)
+        _print_block("The numbers", [*evidence(symptom.memory)], console)
     _print_explanation(symptom.explanation, console)
 
 
@@ -240,8 +238,3 @@ def sources_markdown(sources: Sequence[Source]) -> str:
         if source.fix_command:
             lines += ["", f"Fix: `{source.fix_command}`"]
     return "\n".join(lines) + "\n" if lines else ""
-
-
-def sources_json(sources: Sequence[Source]) -> list[dict[str, Any]]:
-    """Return the same as plain data."""
-    return [asdict(source) for source in sources]

@@ -22,10 +22,10 @@ from mpslint.core.versions import format_version
 from mpslint.doctor import Examination, Problem, ThisMachine, TorchProbe
 from mpslint.estimate.calibration import Calibration
 from mpslint.report.console import print_rows, print_wrapped
+from mpslint.report.finding import COLOURS
 from mpslint.verify.calibrations import FILE, MeasuredSteps
 from mpslint.verify.platform import operators_left
 
-_COLOURS = {"error": "bold red", "warning": "yellow", "note": "cyan"}
 _GIB = 1024**3
 SCHEMA = 1
 
@@ -38,14 +38,15 @@ def print_examination(
     if steps:
         measured.append(("Steps measured here", [(_run(one), _steps(one)) for one in steps]))
     for title, rows in (*_parts(examination), *measured):
-        console.print(Text(title, style="bold"))
-        print_rows([(Text(f"  {name}"), value) for name, value in rows], console)
-        console.print()
+        _print_part(title, [(Text(f"  {name}"), value) for name, value in rows], console)
     if examination.limits:
         print_wrapped(examination.limits, console)
         console.print()
-    _print_problems("Wrong here", [one for one in examination.problems if not one.only_with], console)
-    _print_problems("Goes wrong here if you use it", [one for one in examination.problems if one.only_with], console)
+    for title, is_for_all in (("Wrong here", True), ("Goes wrong here if you use it", False)):
+        found = [one for one in examination.problems if is_for_all is not bool(one.only_with)]
+        _print_part(
+            title, [(Text(f"  {one.severity.value}", style=COLOURS[one.severity.value]), problem_line(one)) for one in found], console
+        )
     if not examination.problems:
         console.print(Text("Nothing known is wrong."))
 
@@ -165,13 +166,11 @@ def _parts(examination: Examination) -> Iterator[tuple[str, list[tuple[str, str]
         yield "accelerate configuration", rows + [("", config.error)] * bool(config.error)
 
 
-def _print_problems(title: str, problems: list[Problem], console: Console) -> None:
-    if not problems:
-        return
-    console.print(Text(title, style="bold"))
-    rows = [(Text(f"  {problem.severity.value}", style=_COLOURS[problem.severity.value]), problem_line(problem)) for problem in problems]
-    print_rows(rows, console)
-    console.print()
+def _print_part(title: str, rows: Sequence[tuple[Text, str]], console: Console) -> None:
+    if rows:
+        console.print(Text(title, style="bold"))
+        print_rows(rows, console)
+        console.print()
 
 
 def problem_line(problem: Problem) -> str:

@@ -31,9 +31,8 @@ def _lines(report: IssueReport) -> Iterator[str]:
     yield from _environment(report)
     if report.findings:
         yield "## Findings\n"
-        for placed in report.findings:
-            finding = placed.finding
-            yield f"- {placed.place}: {finding.severity.value} {finding.rule} {finding.name}: {finding.message}"
+        for place, finding in report.findings:
+            yield f"- {place}: {finding.severity.value} {finding.rule} {finding.name}: {finding.message}"
         yield ""
     if report.settings:
         yield "## Settings\n"

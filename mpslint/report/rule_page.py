@@ -10,7 +10,7 @@ from typing import Any
 from mpslint.core.finding import Safety, Severity
 from mpslint.core.knowledge import platform_data
 from mpslint.core.links import rule_url
-from mpslint.rule.rule import Example, FixRecipe, Outcome, Rule
+from mpslint.rule.rule import Example, Outcome, Rule
 
 
 def worst_of(rule: Rule) -> Severity:
@@ -51,13 +51,11 @@ def _placeholder(hole: str, kinds: Mapping[str, int]) -> str:
 
 def told_fixes(rule: Rule) -> list[tuple[str, str, str]]:
     """Return the fixes of a rule as head, words and reason; those that differ only in where they apply are told once."""
-    heads = ((f"Fix, {one.safety.value}" + (f" ({one.versions})" if str(one.versions) else ""), one) for one in rule.fixes)
-    return list(dict.fromkeys((head, recipe_words(one), one.reason) for head, one in heads))
-
-
-def recipe_words(recipe: FixRecipe) -> str:
-    """Return in words what a fix does."""
-    return recipe.advice or recipe.summary or ", ".join(f"{name} = {value}" for name, value in recipe.set.items())
+    told = []
+    for one in rule.fixes:
+        words = one.advice or one.summary or ", ".join(f"{name} = {value}" for name, value in one.set.items())
+        told.append((f"Fix, {one.safety.value}" + (f" ({one.versions})" if str(one.versions) else ""), words, one.reason))
+    return list(dict.fromkeys(told))
 
 
 def fix_word(rule: Rule) -> str:

@@ -22,8 +22,6 @@ from mpslint.run.system import resident_bytes, swap_bytes
 from mpslint.run.watcher import Watcher
 from mpslint.verify import keeper
 
-GRACE = 2.0
-"""Seconds that orphans have to end when they are asked to."""
 POLL_SECONDS = 0.25
 SYSTEM_SECONDS = 5.0
 HERE = Path(__file__).parent
@@ -99,7 +97,7 @@ def run(words: Sequence[str], watcher: Watcher, stop_before_swap: bool, keep: Ca
                         watcher.say(f"warning: the run isn't watched from here on: {type(error).__name__}: {error}")
                     process.wait()
             if passed:
-                _end_orphans()
+                keeper.end_all(process)
     code = process.returncode
     return CommandEnd(code, observed) if code >= 0 else CommandEnd(128 - code, observed, -code)
 
@@ -169,14 +167,3 @@ def _signals_passed_to(process: subprocess.Popen[bytes]) -> Iterator[list[int]]:
     finally:
         for number, handler in previous.items():
             signal.signal(number, handler)
-
-
-def _end_orphans() -> None:
-    """End what is left of a command that was told to end: asked first, then killed."""
-    for number, patience in ((signal.SIGTERM, GRACE), (getattr(signal, "SIGKILL", signal.SIGTERM), 0.0)):
-        deadline = time.monotonic() + patience
-        for orphan in keeper.descendants(os.getpid()):
-            with contextlib.suppress(OSError):
-                os.kill(orphan, number)
-        while time.monotonic() < deadline and any(keeper.descendants(os.getpid())):
-            time.sleep(0.05)

@@ -9,7 +9,7 @@ from mpslint import __version__
 from mpslint.core.inert import html_text
 from mpslint.run.events import Observed, step_times
 from mpslint.run.watcher import limit_of
-from mpslint.verify.chart import AxisUnit, Line, Mark, figure, scrolled, unit_for
+from mpslint.verify.chart import AxisUnit, Line, figure, scrolled, unit_for
 from mpslint.verify.page import badge, page
 
 MOST_POINTS = 1_000
@@ -17,12 +17,7 @@ MOST_POINTS = 1_000
 
 
 def write_page(path: Path, observed: Observed, command: str, summary: str, warnings: Sequence[str], diagnosis: str) -> None:
-    """Write the page of a run to a file."""
-    path.write_text(run_page(observed, command, summary, warnings, diagnosis), encoding="utf-8")
-
-
-def run_page(observed: Observed, command: str, summary: str, warnings: Sequence[str], diagnosis: str) -> str:
-    """Return the page of a run; `diagnosis` is that of the error that ended it, as text, '' where none did."""
+    """Write the page of a run to a file; `diagnosis` is that of the error that ended it, as text, '' where none did."""
     basis = f"Measured while it ran, by mpslint {__version__}, with torch {observed.torch or 'not seen'}."
     body = [f"<h1>{html_text(command)}</h1>", f'<p class="dim">{html_text(basis)}</p>']
     body.append(f"<p>{html_text(summary)}</p>")
@@ -36,13 +31,13 @@ def run_page(observed: Observed, command: str, summary: str, warnings: Sequence[
         body.append(_fallbacks(observed))
     if diagnosis:
         body.append(f'<h2>What ended it</h2><pre class="wrapped" tabindex="0">{html_text(diagnosis)}</pre>')
-    return page(f"mpslint run: {command}", f"<article>{''.join(body)}</article>")
+    path.write_text(page(f"mpslint run: {command}", f"<article>{''.join(body)}</article>"), encoding="utf-8")
 
 
 def _charts(observed: Observed) -> Iterator[str]:
     steps = observed.steps
     measured = [step for step in steps if step.driver is not None and step.live is not None]
-    marks = [Mark(step + 1, what) for step, what in observed.marks.items()]
+    marks = [(step + 1, what) for step, what in observed.marks.items()]
     if len(measured) > 1:
         driver = Line(f"driver ({observed.device})", _highest([(step.number, float(step.driver or 0)) for step in measured]))
         live = Line("live", _highest([(step.number, float(step.live or 0)) for step in measured]), 1)

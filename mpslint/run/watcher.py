@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from statistics import median
 
 from mpslint.core.knowledge import platform_data
+from mpslint.estimate.forecast import duration
 from mpslint.run.events import Observed, Step, Values, step_times
 from mpslint.verify.trend import Trend, judge
 
@@ -106,7 +107,7 @@ class Watcher:
             last = observed.steps[-1]
             steps_left = max(0.0, (limit - (last.driver or 0)) / trend.slope)  # live memory is part of the driver's
             if steps_left <= (observed.planned - last.number if observed.planned else HORIZON):
-                left = _duration(steps_left * seconds_a_step(observed.steps))
+                left = duration(steps_left * seconds_a_step(observed.steps))
                 self.once(
                     "growth",
                     f"warning: {name} memory grows {trend.slope / 2**20:.1f} MiB a step and reaches the limit of {gib(limit)} "
@@ -122,7 +123,7 @@ class Watcher:
         if pace:
             parts.append(f"{1 / pace:.2f} steps/s" if pace < 1 else f"{pace:.2f} s a step")
         if pace and observed.planned > last.number:
-            parts.append(f"{_duration((observed.planned - last.number) * pace)} left")
+            parts.append(f"{duration((observed.planned - last.number) * pace)} left")
         if last.driver is not None and last.live is not None:
             limit = limit_of(observed)
             parts.append(f"{observed.device} {gib(last.driver)}{f' of {gib(limit)}' if limit else ''} ({gib(last.live)} live)")
@@ -190,10 +191,6 @@ def _not_finite(observed: Observed, found: Values, fine: int) -> str:
     first = f"; first in {found.wrong}, by the backward pass at {shown_path(found.file)}:{found.line}" if found.wrong and found.file else ""
     likely = f"; likely because{cause} which overflows above 65,504" if cause else ""
     return f"{' and '.join(both)} {verb} NaN or infinite at step {found.step}{since} (looked at: step 10, every 50th){first}{likely}"
-
-
-def _duration(seconds: float) -> str:
-    return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
 def shown_path(path: str) -> str:

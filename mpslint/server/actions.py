@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import Any
 
 from lsprotocol import types
@@ -50,7 +51,7 @@ def _about(
         edit = workspace_edit(judged.snapshot, data, abilities.knows_versions)
         is_safe = fix.safety is Safety.SAFE
         risk = "" if is_safe else f" (unsafe: {fix.reason if fix.reason == COMMENT_REASON else 'changes the run'})"
-        title = _one_line(f"mpslint {finding.rule}: {fix.summary}") + risk
+        title = textwrap.shorten(f"mpslint {finding.rule}: {fix.summary}", LONGEST_TITLE, placeholder=" ...") + risk
         actions.append(types.CodeAction(title, QUICK_FIX, [diagnostic], is_preferred=is_safe or None, edit=edit))
     if document.kind is not Kind.JSON:  # which has no comments
         about = {"do": IGNORE, "uri": judged.snapshot.uri, "rule": finding.rule, "start": finding.span.start}
@@ -61,11 +62,6 @@ def _about(
 def finding_for(judged: Judged, data: Any) -> Finding | None:
     """Return the finding that the `data` of an action is about, None if the text no longer has it."""
     return next((one for one in judged.findings if one.rule == data.get("rule") and one.span.start == data.get("start")), None)
-
-
-def _one_line(text: str) -> str:
-    text = " ".join(text.split())
-    return text if len(text) <= LONGEST_TITLE else f"{text[: LONGEST_TITLE - 3]}..."
 
 
 def _meet(one: types.Range, other: types.Range) -> bool:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from lsprotocol import types
+from pygls.capabilities import get_capability
 
 from mpslint.core.record import record
 
@@ -26,19 +26,13 @@ class Abilities:
 
 def abilities_of(capabilities: types.ClientCapabilities) -> Abilities:
     """Return what an editor can do."""
-    resolved = _at(capabilities, "text_document", "code_action", "resolve_support", "properties") or ()
+    resolved = get_capability(capabilities, "text_document.code_action.resolve_support.properties", ())
     return Abilities(
-        bool(_at(capabilities, "text_document", "publish_diagnostics", "related_information")),
-        "edit" in resolved and bool(_at(capabilities, "text_document", "code_action", "data_support")),
-        bool(_at(capabilities, "workspace", "workspace_edit", "document_changes")),
-        bool(_at(capabilities, "workspace", "did_change_watched_files", "dynamic_registration")),
+        get_capability(capabilities, "text_document.publish_diagnostics.related_information", False),
+        "edit" in resolved and get_capability(capabilities, "text_document.code_action.data_support", False),
+        get_capability(capabilities, "workspace.workspace_edit.document_changes", False),
+        get_capability(capabilities, "workspace.did_change_watched_files.dynamic_registration", False),
     )
-
-
-def _at(value: Any, *names: str) -> Any:
-    for name in names:
-        value = getattr(value, name, None)
-    return value
 
 
 def wants(only: Sequence[str] | None, kind: str) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 from mpslint.core.finding import Finding, MpslintError, UsageError
@@ -101,14 +100,10 @@ def fixed_data(snapshot: Snapshot, options: Options, around: Surroundings) -> by
 def ignoring_data(snapshot: Snapshot, options: Options, finding: Finding) -> bytes | None:
     """Return the bytes with a comment that silences a rule on the line of a finding; None where none can. Raises MpslintError."""
     asked = _asked(snapshot, snapshot.data(), options)
-    ignored = add_ignores_to(BUFFER, asked, "", _same_line(snapshot, asked, finding))
-    return ignored.data if ignored.silenced and not ignored.left else None
-
-
-def _same_line(snapshot: Snapshot, asked: Options, finding: Finding) -> Callable[[Finding], bool]:
     document = open_document(BUFFER, asked.stdin, asked)
-    line = document.line_at(finding.span.start)
-    return lambda other: other.rule == finding.rule and document.line_at(other.span.start) == line
+    there = [finding.rule, document.line_at(finding.span.start)]
+    ignored = add_ignores_to(BUFFER, asked, "", lambda other: [other.rule, document.line_at(other.span.start)] == there)
+    return ignored.data if ignored.silenced and not ignored.left else None
 
 
 def rule_of(snapshot: Snapshot, options: Options, finding: Finding) -> Rule:

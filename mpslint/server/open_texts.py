@@ -9,7 +9,7 @@ from pygls.uris import to_fs_path, uri_scheme
 from pygls.workspace import TextDocument, Workspace
 
 from mpslint.server.part import EditorText, TextPart
-from mpslint.server.snapshot import CODE, OTHER, FileSnapshot, NotebookSnapshot, Snapshot, path_for, tags_of
+from mpslint.server.snapshot import CODE, OTHER, NotebookSnapshot, Snapshot, path_for, tags_of
 from mpslint.source.document import Kind
 from mpslint.source.reader import kind_of
 
@@ -42,7 +42,7 @@ def snapshot_of(workspace: Workspace, uri: str) -> Snapshot | None:
         return _notebook(workspace, notebook, path)
     text = workspace.text_documents.get(unquote(uri))
     kind = _kind(uri, path, text.language_id or "") if text is not None else None
-    return FileSnapshot(uri, path, kind, (_part(workspace, text),)) if text is not None and kind is not None else None
+    return Snapshot(uri, path, kind, (_part(workspace, text),)) if text is not None and kind is not None else None
 
 
 def _kind(uri: str, path: str, language: str) -> Kind | None:
@@ -66,7 +66,7 @@ def _notebook(workspace: Workspace, notebook: types.NotebookDocument, path: str)
         parts.append(_part(workspace, text) if text is not None else TextPart(cell.document, None, ""))
         kinds.append(CODE if cell.kind == types.NotebookCellKind.Code and _is_python(text) else OTHER)
         tags.append(tags_of(cell.metadata))
-    return NotebookSnapshot(notebook.uri, path, tuple(parts), tuple(kinds), tuple(tags))
+    return NotebookSnapshot(notebook.uri, path, Kind.NOTEBOOK, tuple(parts), tuple(kinds), tuple(tags))
 
 
 def _is_python(text: TextDocument | None) -> bool:

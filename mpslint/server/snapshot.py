@@ -19,7 +19,7 @@ CODE, OTHER = "code", "raw"
 
 
 @record(frozen=True, eq=False)
-class FileSnapshot:
+class Snapshot:
     """A file as one text; the JSON of a notebook too, where the editor knows no notebooks."""
 
     uri: str
@@ -48,16 +48,12 @@ class FileSnapshot:
 
 
 @record(frozen=True, eq=False)
-class NotebookSnapshot:
+class NotebookSnapshot(Snapshot):
     """A notebook as the texts of its cells, in order."""
 
-    uri: str
-    path: str
-    parts: tuple[TextPart, ...]
     kinds: tuple[str, ...]
     """What each cell is: code, or something that is not checked."""
     tags: tuple[tuple[str, ...], ...]
-    kind: Kind = Kind.NOTEBOOK
 
     def data(self) -> bytes:
         """Return the notebook as JSON, without what is not checked: outputs, and the metadata of the whole."""
@@ -76,9 +72,6 @@ class NotebookSnapshot:
     def texts_of(self, data: bytes) -> list[str]:
         """Return the texts, one for each cell, that the notebook has with other bytes."""
         return [str(cell["source"]) for cell in json.loads(data)["cells"]]
-
-
-Snapshot = FileSnapshot | NotebookSnapshot
 
 
 def _offset_of(text: str, place: Place) -> int:

@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from mpslint.core.finding import Severity
 from mpslint.core.knowledge import given_fields, platform_data
 from mpslint.core.record import record
 from mpslint.core.versions import Version, VersionRange, parse_version
@@ -122,29 +123,33 @@ def supports() -> frozenset[str]:
 
 
 @record(frozen=True, slots=True)
-class Combination:
-    """Versions that are known to break something: what happens, and what to change."""
+class Problem:
+    """One thing that is wrong on a machine, or breaks with some versions: what happens, and what to change."""
 
     id: str
-    versions: VersionRange
-    severity: str
+    severity: Severity
     effect: str
-    change: str
-    sources: tuple[str, ...]
+    change: str = ""
     only_with: str = ""
     """What must be used for it to matter; empty where every run is concerned."""
+    sources: tuple[str, ...] = ()
+    versions: VersionRange = VersionRange()
+    """Those with which it is so, where they decide."""
     mps: str = ""
     """`unavailable` where no run reaches the GPU."""
 
 
 @functools.lru_cache(maxsize=1)
-def combinations() -> tuple[Combination, ...]:
-    """Return the known combinations. Raises RuleError for a range that can't be read."""
-    rows = platform_data("broken_combinations")
-    read = (({**given_fields(Combination, row), "only_with": row.get("with", "")}, row["versions"]) for row in rows)
-    return tuple(Combination(**{**fields, "versions": VersionRange.parse(versions)}) for fields, versions in read)
+def combinations() -> tuple[Problem, ...]:
+    """Return the combinations of versions that are known to break something. Raises RuleError for a range that can't be read."""
+
+    def read(row: Mapping[str, Any]) -> Problem:
+        own = {"severity": Severity(row["severity"]), "versions": VersionRange.parse(row["versions"]), "only_with": row.get("with", "")}
+        return Problem(**{**given_fields(Problem, row), **own})
+
+    return tuple(map(read, platform_data("broken_combinations")))
 
 
-def unavailable_with(versions: Mapping[str, Version]) -> Combination | None:
+def unavailable_with(versions: Mapping[str, Version]) -> Problem | None:
     """Return the combination with which MPS is unavailable to every run; None where it is available."""
     return next((one for one in combinations() if one.mps == "unavailable" and one.versions.matches(versions)), None)

@@ -24,12 +24,8 @@ class Line:
     colour: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """What was done before a step besides training, such as an evaluation."""
-
-    step: float
-    name: str
+Mark = tuple[float, str]
+"""A step, and what was done before it besides training, such as an evaluation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +81,7 @@ def chart(lines: Sequence[Line], label: str, unit: AxisUnit, limits: Sequence[tu
     for tick in ticks(first, last):
         parts.append(f'<text x="{x(tick):.1f}" y="{HEIGHT - 16}" text-anchor="middle">{tick:g}</text>')
     parts.append(f'<text x="{WIDTH - RIGHT}" y="{HEIGHT - 2}" text-anchor="end">optimizer step</text>')
-    parts += _marks([(x(mark.step), mark.name) for mark in marks if first <= mark.step <= last])
+    parts += _marks([(x(step), name) for step, name in marks if first <= step <= last])
     for name, value in near:
         ends = f'x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y(value):.1f}" y2="{y(value):.1f}"'
         parts.append(f'<line class="limit" {ends}><title>{html_text(name)}</title></line>')
@@ -138,7 +134,7 @@ def _table(label: str, lines: Sequence[Line], unit: AxisUnit, marks: Sequence[Ma
     steps = sorted({step for curve in curves for step in curve})
     chosen = {steps[round(place * (len(steps) - 1) / (ROWS - 1))] for place in range(ROWS)} if steps else set()
     chosen |= {max(curve, key=lambda step: curve[step]) for curve in curves if curve}  # so that what a headline names is there
-    done = grouped((mark.step, mark.name) for mark in marks)
+    done = grouped(marks)
     chosen |= done.keys() & set(steps)
     head = "".join(f"<th>{html_text(line.name)}</th>" for line in lines) + ("<th></th>" if done else "")
     rows = ""

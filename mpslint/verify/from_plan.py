@@ -338,11 +338,9 @@ class TrainingRun:
 
 
 @dataclass(frozen=True, slots=True)
-class PlanSource:
-    """The plan that is read, and what was assumed so far."""
+class PlanSource(TrainingRun):
+    """A run whose plan is read, and what was assumed so far."""
 
-    plan: TrainingPlan
-    evidence: Evidence
     assumed: list[str] = field(default_factory=list)
 
     def known(self, name: str, kind: type | tuple[type, ...] = object) -> Any:

@@ -234,6 +234,11 @@ def worst(statuses: Sequence[Status]) -> Status:
     return min(statuses, key=lambda status: RANK[status], default="not run")
 
 
+def steps_in_words(count: int) -> str:
+    """Return a number of optimizer steps in words."""
+    return f"{count or 'no'} optimizer step{'' if count == 1 else 's'}"
+
+
 def size(count: float) -> str:
     """Return bytes as people read them."""
     for unit, name in ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB")):

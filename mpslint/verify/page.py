@@ -128,8 +128,7 @@ def _driver(runs: Sequence[RunResult]) -> list[Line]:
 
 def _marks(runs: Sequence[RunResult]) -> list[Mark]:
     """Return what the runs do besides training steps, once a step."""
-    done = {(record.step, DONE[record.what]): None for run in runs for record in run.steps if record.what in DONE}
-    return [Mark(step, name) for step, name in sorted(done)]
+    return sorted({(record.step, DONE[record.what]) for run in runs for record in run.steps if record.what in DONE})
 
 
 def _compositions(report: VerifyReport) -> Iterator[str]:

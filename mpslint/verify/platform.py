@@ -70,23 +70,10 @@ def operators_left(torch: str) -> list[tuple[str, list[str], str]]:
     return [(said["says"], whole[word], said["rule"]) for word, said in known["told"].items()]
 
 
-@dataclass(frozen=True, slots=True)
-class Case:
-    """A kernel that refuses or miscomputes something: the operators, the predicate that recognises it, what to say."""
-
-    name: str
-    check: str
-    severity: str
-    message: str
-    ops: tuple[str, ...]
-    versions: str = ""
-
-
-def special_cases(torch: str) -> tuple[Case, ...]:
-    """Return the special cases in force in this torch."""
-    cases = (Case(**{**entry, "ops": tuple(entry["ops"])}) for entry in platform_data("operators")["cases"])
-    own = parse_version(torch) or ()
-    return tuple(case for case in cases if VersionRange.parse(case.versions).matches({"torch": own}))
+def special_cases(torch: str) -> list[Mapping[str, Any]]:
+    """Return what kernels refuse or miscompute in this torch: the operators, the predicate that recognises it, what to say."""
+    own = {"torch": parse_version(torch) or ()}
+    return [case for case in platform_data("operators")["cases"] if VersionRange.parse(case.get("versions", "")).matches(own)]
 
 
 def precision_outcome(kind: str, precision: str, machine: VerifiedMac) -> Behaviour:

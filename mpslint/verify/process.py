@@ -12,7 +12,6 @@ import sys
 import threading
 import time
 import uuid
-from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -55,29 +54,24 @@ class ChildEnd:
     code: int
     stopped: str
     output: str
-    seconds: float
-    peak: int = 0
 
 
 @dataclass(slots=True)
 class Output:
     """The last part of what a process printed, and how much it was in all."""
 
-    kept: deque[bytes] = field(default_factory=deque)
-    size: int = 0
+    kept: bytearray = field(default_factory=bytearray)
     total: int = 0
 
     def add(self, chunk: bytes) -> None:
-        """Take a chunk; drop the oldest ones."""
+        """Take a chunk; drop what is too long ago."""
         self.total += len(chunk)
-        self.kept.append(chunk)
-        self.size += len(chunk)
-        while self.size - len(self.kept[0]) >= KEPT_OUTPUT:
-            self.size -= len(self.kept.popleft())
+        self.kept += chunk
+        del self.kept[:-KEPT_OUTPUT]
 
     def text(self) -> str:
         """Return the last part as text."""
-        return b"".join(self.kept)[-KEPT_OUTPUT:].decode("utf-8", "replace")
+        return self.kept.decode("utf-8", "replace")
 
 
 def run(
@@ -98,12 +92,11 @@ def run(
     mark = uuid.uuid4().hex
     start = time.monotonic()
     with _Keeper(command, folder, {**environment, MARK: mark}, descriptors, scratch) as keeper:
-        stopped, peak, resident, looked, before = "", 0, 0, start, _used(scratch)
+        stopped, resident, looked, before = "", 0, start, _used(scratch)
         try:
             while keeper.process.poll() is None:
                 if time.monotonic() - looked > LOOK_SECONDS:
                     stopped, resident, looked = _fills_disk(scratch, limits, before), _resident(keeper.process.pid), time.monotonic()
-                    peak = max(peak, resident)
                 stopped = stopped or _over(keeper.output, limits, start, resident)
                 if stopped or ENDING.is_set():
                     break
@@ -116,7 +109,7 @@ def run(
         finally:
             keeper.end(mark)
     code = keeper.process.returncode
-    return ChildEnd(code, stopped, keeper.output.text(), time.monotonic() - start, peak)
+    return ChildEnd(code, stopped, keeper.output.text())
 
 
 ENDING = threading.Event()

@@ -17,7 +17,7 @@ from mpslint.core.finding import UsageError
 from mpslint.core.inert import inert
 from mpslint.core.knowledge import platform_data
 from mpslint.core.scratch import scratch_folder
-from mpslint.verify.confinement.choice import confinement, readable
+from mpslint.verify.confinement.choice import readable
 from mpslint.verify.confinement.room import Beside, Room, data_sets, environment_in, lend_data_sets, look_beside, named_by
 from mpslint.verify.job import Backend, Device, HowRun, Job, ScriptRun
 from mpslint.verify.outcome import Check, RunResult, with_fits
@@ -61,10 +61,13 @@ class ScriptOptions(HowRun):
     """The Macs, by GB of memory, for which the largest micro-batch is looked for; none where it isn't."""
 
 
-def run_own(path: Path, options: ScriptOptions, progress: Progress | None = None) -> Answer:
-    """Return what a script gives that mpslint itself wrote, on one device."""
+def run_own(text: str, options: ScriptOptions, progress: Progress | None = None) -> Answer:
+    """Return what a script gives whose text mpslint itself wrote, on one device."""
     device: Device = "emulated" if options.backend in ("auto", "emulated") else "real"
     with scratch_folder("script-") as scratch:
+        path = Path(scratch) / "plan" / "run.py"
+        path.parent.mkdir()
+        path.write_text(text, encoding="utf-8")
         return _attempt(beside(path), Path(scratch), device, options, progress)[1]
 
 
@@ -181,8 +184,7 @@ def _run(place: Workplace, copied: Path, room: Room, device: Device, options: Sc
     limits = {"MPSLINT_SECONDS": str(options.limits.seconds), "MPSLINT_MEMORY": str(options.limits.memory)}
     passed = (*options.passed, *platform_data("confinement")["environment"]["cuda"]) if options.backend == "cuda" else options.passed
     environment = {**environment_in(room, passed), **limits}
-    lodging = Lodging(room, confinement(), environment, room.folder.parent)
-    return do_job(job, options.limits, progress, device, lodging)
+    return do_job(job, options.limits, progress, device, Lodging(room, environment))
 
 
 REFUSED = "verify "

@@ -192,7 +192,11 @@ def print_estimate(subject: str, estimate: Estimate, fits: str, assumptions: Seq
     _print_entry(console, "made of", "dim", Text(f"{made_of} (in {estimate.composition.happens_in})"))
     for number, line in enumerate(assumptions):
         _print_entry(console, "assumed" if number == 0 else "", "dim", Text(line, style="dim"))
-    console.print(estimate_table(estimate))
+    table = Table("Mac", "recommended", "this run", "largest micro-batch", show_edge=False, pad_edge=False, header_style="bold")
+    for fit in estimate.fits:
+        status = "its tensors fit" if fit.bound in ("at most ", "not known") and fit.status != "too big" else fit.status
+        table.add_row(f"{fit.memory_gb} GB", size(fit.recommended), status, fit.batches)
+    console.print(table)
 
 
 def fit_on(estimate: Estimate, memory_gb: int) -> Fit:
@@ -209,15 +213,6 @@ def what_fits(estimates: Sequence[Estimate], machine: VerifiedMac) -> str:
     is_kept = any(fit.bound in ("at most ", "not known") for fit in first.fits)
     kept = f", buffers included that torch {machine.torch} keeps" if is_kept else ""
     return f"largest micro-batch on a {machine.memory_gb} GB Mac{kept}: {largest} ({need}, {limit})"
-
-
-def estimate_table(estimate: Estimate) -> Table:
-    """Return which Macs take a run, as a table."""
-    table = Table("Mac", "recommended", "this run", "largest micro-batch", show_edge=False, pad_edge=False, header_style="bold")
-    for fit in estimate.fits:
-        status = "its tensors fit" if fit.bound in ("at most ", "not known") and fit.status != "too big" else fit.status
-        table.add_row(f"{fit.memory_gb} GB", size(fit.recommended), status, fit.batches)
-    return table
 
 
 LONGEST = 160

@@ -22,11 +22,10 @@ SIGNIFICANT = 2.33
 
 @dataclass(frozen=True, slots=True)
 class Trend:
-    """What a curve does: its kind, its slope a step, its level, what the growth comes to by the end, and its jumps."""
+    """What a curve does: its kind, its slope a step, what the growth comes to by the end, and its jumps."""
 
     kind: Kind
     slope: float
-    base: float
     projected: float
     """Growth from here to the end of the run that the user means to do."""
     jumps: tuple[tuple[int, float], ...] = ()
@@ -37,7 +36,7 @@ class Trend:
 def judge(values: Sequence[float], horizon: int) -> Trend:
     """Return what a curve of one value a step does; `horizon` is the number of steps that the user means to do."""
     if len(values) < 8:
-        return Trend("short", 0.0, median(values) if values else 0.0, 0.0, reason="fewer than 8 steps")
+        return Trend("short", 0.0, 0.0, reason="fewer than 8 steps")
     warm = max(5, len(values) // 5) if len(values) >= 15 else 2
     body, jumps = without_jumps(list(values[warm:]))
     base = median(body)
@@ -45,25 +44,26 @@ def judge(values: Sequence[float], horizon: int) -> Trend:
     limit = max(FLOOR, SHARE * base)
     raw, third = values[warm:], len(body) // 3
     if third > 1 and min(raw[-third:]) <= min(raw[:-third]) + 1e-3 * abs(base):
-        return Trend("flat", 0.0, base, 0.0, jumps, "it comes back to where it was")
+        return Trend("flat", 0.0, 0.0, jumps, "it comes back to where it was")
     left = max(horizon - len(values), len(values))
     matters = (max(body) - min(body)) / len(body) * left > limit
     period = sawtooth_period(body)
     if matters and period and len(body) < 3 * period:
-        return Trend("short", 0.0, base, 0.0, jumps, f"it falls back every {period:.0f} steps: {3 * period:.0f} steps are needed to tell")
+        return Trend("short", 0.0, 0.0, jumps, f"it falls back every {period:.0f} steps: {3 * period:.0f} steps are needed to tell")
     slope = theil_sen(body)
-    envelope = lower_envelope(body)
-    low = theil_sen(envelope[1]) / envelope[0]
+    width = max(3, len(body) // 10)
+    lowest = [min(body[start : start + width]) for start in range(0, len(body) - width + 1, width)]
+    low = theil_sen(lowest) / width
     rises = slope > 0 and low > 0 and mann_kendall(body) > SIGNIFICANT
     late = theil_sen(body[len(body) // 2 :])
     projected = min(slope, low) * left
     if rises and projected > limit:
         if late < 0.5 * slope:
-            return Trend("slowing", late, base, max(late, 0.0) * left, jumps)
-        return Trend("growth", slope, base, projected, jumps)
+            return Trend("slowing", late, max(late, 0.0) * left, jumps)
+        return Trend("growth", slope, projected, jumps)
     if jumps and sum(height for _, height in jumps) > limit:
-        return Trend("step", max(slope, 0.0), base, 0.0, jumps)
-    return Trend("flat", slope if rises else 0.0, base, max(projected, 0.0) if rises else 0.0, jumps)
+        return Trend("step", max(slope, 0.0), 0.0, jumps)
+    return Trend("flat", slope if rises else 0.0, max(projected, 0.0) if rises else 0.0, jumps)
 
 
 def without_jumps(values: list[float]) -> tuple[list[float], tuple[tuple[int, float], ...]]:
@@ -84,13 +84,6 @@ def without_jumps(values: list[float]) -> tuple[list[float], tuple[tuple[int, fl
     for index, height in found:
         flat[index:] = [value - height for value in flat[index:]]
     return flat, tuple(found)
-
-
-def lower_envelope(values: Sequence[float]) -> tuple[int, list[float]]:
-    """Return the width of a block, and the least value of each block."""
-    width = max(3, len(values) // 10)
-    blocks = [values[start : start + width] for start in range(0, len(values) - width + 1, width)]
-    return width, [min(block) for block in blocks]
 
 
 def sawtooth_period(values: Sequence[float]) -> float:

@@ -11,7 +11,7 @@ from itertools import pairwise
 from mpslint.core.knowledge import platform_data
 from mpslint.target.macs import MemoryLimits
 from mpslint.verify.driver_memory import check_driver
-from mpslint.verify.outcome import RANK, Backing, Check, Kept, RunResult, Status, StepRecord, Verdict, peak_of, size, worst
+from mpslint.verify.outcome import RANK, Backing, Check, Kept, RunResult, Status, StepRecord, Verdict, peak_of, size, steps_in_words, worst
 from mpslint.verify.platform import limits_of, precision_outcome
 from mpslint.verify.spec import RunSpec, VerifiedMac
 from mpslint.verify.trend import FLOOR, SHARE, TELLS, judge
@@ -47,7 +47,7 @@ def check_run(result: RunResult, machine: VerifiedMac, spec: RunSpec | None, hor
         yield Check("starts", "fail", result.failure, line=result.failure_line)
     elif result.stopped:
         status: Status = "inconclusive" if trained else "not run"
-        yield Check("starts", status, f"the run was ended {result.stopped}, after {_steps(len(trained))}", line=result.failure_line)
+        yield Check("starts", status, f"the run was ended {result.stopped}, after {steps_in_words(len(trained))}", line=result.failure_line)
     elif not trained and not result.steps:
         yield Check("starts", "not run", "no training step was seen: no optimizer of torch.optim took one")
     elif _is_elsewhere(result, trained):
@@ -83,14 +83,10 @@ def _is_elsewhere(result: RunResult, trained: Sequence[StepRecord]) -> bool:
     return result.backend == "emulated" and bool(trained) and result.largest_peak == 0 and not any(record.peak for record in trained)
 
 
-def _steps(count: int) -> str:
-    return f"{count or 'no'} optimizer step{'' if count == 1 else 's'}"
-
-
 def _took(result: RunResult, trained: Sequence[StepRecord], horizon: int) -> str:
     """Return how many steps ran, and how many more were played, up to the end of the run."""
     ran = min(result.ran or len(trained), len(trained))
-    did = f"{_steps(ran)} {'emulated' if result.backend == 'emulated' else f'run on {result.backend}'}"
+    did = f"{steps_in_words(ran)} {'emulated' if result.backend == 'emulated' else f'run on {result.backend}'}"
     played = min(len(trained), horizon or ran) - ran
     return f"{did}, and {played} more played from their recordings," if played > 0 else did
 

@@ -11,7 +11,6 @@ from pathlib import Path
 
 from mpslint.core.data import from_data, to_json
 from mpslint.core.finding import ReadError
-from mpslint.core.scratch import scratch_folder
 from mpslint.verify.assumed import without_invented_failures
 from mpslint.verify.cache import ResultsCache, configuration_here, name_of
 from mpslint.verify.calibrations import keep_run
@@ -104,23 +103,15 @@ def result_of(spec: RunSpec, steps: Sequence[Sequence[Shape]], options: ScriptOp
     with RUNNING[name]:
         result = cache.read(name, RunResult) if cache is not None else None
         if result is None:
-            result = _run(text, own, progress)
+            answer = run_own(text, own, progress)
+            if answer.problem:
+                raise ReadError(answer.problem)
+            result = from_data(RunResult, answer.data)
             if cache is not None:
                 cache.write(name, result)
     if result.failure and not (result.is_raised_on_mps and options.aim == "run"):
         raise ReadError(f"the script of the run cannot be run here: {result.failure}")
     return result
-
-
-def _run(text: str, options: ScriptOptions, progress: Progress | None) -> RunResult:
-    """Have a script of mpslint's own done. Raises ReadError saying why there is nothing."""
-    with scratch_folder("plan-") as scratch:
-        path = Path(scratch) / "run.py"
-        path.write_text(text, encoding="utf-8")
-        answer = run_own(path, options, progress)
-    if answer.problem:
-        raise ReadError(answer.problem)
-    return from_data(RunResult, answer.data)
 
 
 def run_steps(spec: RunSpec, count: int) -> list[list[Shape]]:

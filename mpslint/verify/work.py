@@ -16,7 +16,7 @@ from mpslint.core.finding import ReadError, UsageError
 from mpslint.core.inert import inert
 from mpslint.core.knowledge import platform_data
 from mpslint.core.scratch import scratch_folder, whole
-from mpslint.verify.confinement.choice import Confinement
+from mpslint.verify.confinement.choice import confinement
 from mpslint.verify.confinement.room import SECRET, Room, passed_environment
 from mpslint.verify.job import Job, Lack
 from mpslint.verify.process import ChildEnd, ChildLimits, run
@@ -34,7 +34,7 @@ class Answer:
     data: Mapping[str, Any] = field(default_factory=dict)
     problem: str = ""
     kind: str = ""
-    ended: ChildEnd = field(default_factory=lambda: ChildEnd(0, "", "", 0.0))
+    ended: ChildEnd = field(default_factory=lambda: ChildEnd(0, "", ""))
     lack: Lack | None = None
     """What the code lacked where it was started."""
 
@@ -44,10 +44,8 @@ class Lodging:
     """Where a job runs that executes foreign code."""
 
     room: Room
-    confinement: Confinement
+    """It lies in what `scratch_folder` yielded, which is removed when this process is killed."""
     environment: Mapping[str, str] = field(default_factory=dict)
-    scratch: Path | None = None
-    """What `scratch_folder` yielded for it: removed when this process is killed."""
 
 
 def hide_secrets(text: str) -> str:
@@ -76,10 +74,11 @@ def do_job(job: Job, limits: ChildLimits, progress: Progress | None = None, name
         result = stack.enter_context(Results(scratch / "result.jsonl", progress, name))
         command = [sys.executable, "-m", "mpslint.verify.child", str(asked), str(result.theirs)]
         environment = {**passed_environment(is_ours=True), **OFFLINE}
+        kept = [whole(scratch)]
         if lodging is not None:
-            command = lodging.confinement.command(lodging.room, command, scratch, scratch, [asked])
+            command = confinement().command(lodging.room, command, scratch, scratch, [asked])
             environment = {**OFFLINE, **lodging.environment}
-        kept = [whole(one) for one in (scratch, lodging.scratch if lodging is not None else None) if one is not None]
+            kept.append(whole(lodging.room.folder.parent))
         ended = run(command, scratch, environment, limits, result.read, descriptors=[result.theirs], scratch=kept)
         result.read()
         ended.output = hide_secrets(ended.output)

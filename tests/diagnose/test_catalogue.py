@@ -5,15 +5,16 @@ from __future__ import annotations
 import pytest
 
 from mpslint.diagnose import Explained, Log, diagnose, memory_log, out_of_memory
-from mpslint.diagnose.catalogue import NAME, OPERATOR, Message, SeenText, catalogue
+from mpslint.diagnose.catalogue import NAME, OPERATOR, Message, catalogue
 from mpslint.diagnose.compact import compact
 from mpslint.diagnose.matching import filled
 from mpslint.diagnose.named import NEVER, SINCE
 from mpslint.rule.loading import load_rules
+from tests.diagnose.pasted import SeenText, pasted
 from tests.ordinary_log import ordinary_log
 
 MESSAGES = list(catalogue().messages.values())
-EXAMPLES = [(message, example) for message in MESSAGES for example in message.examples]
+EXAMPLES = pasted()
 
 
 def ids(value: object) -> str:
@@ -38,7 +39,7 @@ def test_a_pasted_text_is_its_own_message_and_no_other(message: Message, example
 @pytest.mark.parametrize("message", MESSAGES, ids=ids)
 def test_every_wording_has_a_text(message: Message) -> None:
     """No wording stands in the catalogue that no pasted text proves."""
-    texts = [compact(example.text).text for example in message.examples]
+    texts = [compact(example.text).text for own, example in EXAMPLES if own is message]
 
     for wording in message.wordings:
         assert any(wording.pattern.regex.search(text) for text in texts), wording.pattern.source
@@ -74,8 +75,8 @@ def test_every_verdict_has_its_words() -> None:
 
 def test_texts_and_changes_are_there() -> None:
     """A cause says what to change; every message says where it was seen."""
+    assert all(example.source for _, example in EXAMPLES)
     for message in MESSAGES:
-        assert all(example.source for example in message.examples)
         if message.role.value == "cause" and not message.reader:
             assert message.explanation.changes, message.id
 

@@ -9,14 +9,13 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from mpslint.diagnose import Log, diagnose
-from mpslint.diagnose.catalogue import catalogue
 from mpslint.diagnose.compact import blank_escapes, compact, squeeze, strip_escapes, unwrap
 from mpslint.diagnose.matching import MOST_TIMES
+from tests.diagnose.pasted import pasted
 
 EXAMPLES = [
     (message.id, example.text)
-    for message in catalogue().messages.values()
-    for example in message.examples
+    for message, example in pasted()
     # Words in a row are searched line by line, so a line break in their middle hides them; patterns are searched across lines.
     if not any(words.search(example.text) for words in message.words)
 ]

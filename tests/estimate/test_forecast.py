@@ -81,4 +81,4 @@ def test_only_the_operators_of_the_cpu_that_copy_most_are_named() -> None:
     """Three of them."""
     many = tuple(Fallback(f"operator{number}", 1, 1e6) for number in range(5))
 
-    assert len(advice(dataclasses.replace(StepWork((MATMUL,), 16), fallbacks=many), M4, TORCH)) == 3
+    assert len(list(advice(dataclasses.replace(StepWork((MATMUL,), 16), fallbacks=many), M4, TORCH))) == 3

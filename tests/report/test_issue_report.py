@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from mpslint.cli import group
 from mpslint.core.finding import Finding, Severity, Span
 from mpslint.diagnose import Log, diagnose
-from mpslint.diagnose.issue_report import IssueReport, PlacedFinding, RunMemory
+from mpslint.diagnose.issue_report import IssueReport, RunMemory
 from mpslint.diagnose.scrubbing import scrub
 from mpslint.doctor import examine
 from mpslint.doctor.machine import ThisMachine
@@ -213,7 +213,7 @@ def test_a_full_report(tmp_path: Path) -> None:
     report = IssueReport(
         examination=examine(ask_torch=False, machine=MAC, packages={"torch": "2.13.0"}, environ={"DISABLE_MPS": "1"}, home=tmp_path),
         diagnosis=diagnose(log),
-        findings=(PlacedFinding("/Users/zuleika/train.ipynb, cell 12, line 7", finding),),
+        findings=(("/Users/zuleika/train.ipynb, cell 12, line 7", finding),),
         runs=(RunMemory("as written", "emulated", 200, (1 << 30, 2 << 30), "3.0 GiB to 16.0 GiB", 4 << 30),),
         tail="the | end\n```",
         names=("zuleikas-mac",),

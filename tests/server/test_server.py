@@ -338,7 +338,7 @@ def test_a_mistake_of_mpslint_costs_a_file_and_not_the_server(monkeypatch: pytes
     """It is a problem of one line, which says what to send."""
     from mpslint.server import judging
     from mpslint.server.part import TextPart
-    from mpslint.server.snapshot import FileSnapshot
+    from mpslint.server.snapshot import Snapshot
     from mpslint.session.session import Options
     from mpslint.source.document import Kind
 
@@ -347,7 +347,7 @@ def test_a_mistake_of_mpslint_costs_a_file_and_not_the_server(monkeypatch: pytes
 
     monkeypatch.setattr(judging, "check_file", fail)
     part = TextPart("file:///train.py", 1, FP16)
-    judged = judging.judge_snapshot(FileSnapshot(part.uri, "/train.py", Kind.PYTHON, (part,)), Options(isolated=True))
+    judged = judging.judge_snapshot(Snapshot(part.uri, "/train.py", Kind.PYTHON, (part,)), Options(isolated=True))
 
     assert judged.problem.startswith("because of a mistake in mpslint (ValueError: no way; ")
     assert "`mpslint report /train.py`" in judged.problem

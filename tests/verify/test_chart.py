@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from mpslint.verify.chart import LEFT, RIGHT, WIDTH, Line, Mark, chart, figure, ticks, unit_for
+from mpslint.verify.chart import LEFT, RIGHT, WIDTH, Line, chart, figure, ticks, unit_for
 
 GB = 2.0**30
 
@@ -51,7 +51,7 @@ CURVES = [
 @pytest.mark.parametrize("values", CURVES)
 def test_no_name_is_on_a_curve_or_on_another_name(values: tuple[float, ...]) -> None:
     """Those of what was done between the steps; limits are named in the legend."""
-    marks = [Mark(2, "evaluation"), Mark(2, "checkpoint"), Mark(4, "generation")]
+    marks = [(2, "evaluation"), (2, "checkpoint"), (4, "generation")]
     limits = [("recommended on a 16 GB Mac", 10 * GB), ("PyTorch raises", 12 * GB)]
     text = chart([line_to(*(value * GB for value in values))], "memory", unit_for(GB), limits, marks)
     boxes = names_in(text)
@@ -73,7 +73,7 @@ def test_a_limit_is_in_the_legend() -> None:
 def test_the_numbers_of_a_figure_hold_the_highest_point_and_what_was_done() -> None:
     """So that a headline that names it is found again."""
     values = [GB] * 40 + [7 * GB] + [2 * GB] * 59
-    text = figure("memory", [line_to(*values)], unit_for(GB), marks=[Mark(43, "evaluation")])
+    text = figure("memory", [line_to(*values)], unit_for(GB), marks=[(43, "evaluation")])
 
     assert '<tr><th>41</th><td class="number">7.0 GiB</td><td></td></tr>' in text
     assert '<tr><th>43</th><td class="number">2.0 GiB</td><td>evaluation</td></tr>' in text

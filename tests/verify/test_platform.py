@@ -64,8 +64,8 @@ def test_limits_of_known_and_unknown_macs() -> None:
 
 def test_special_cases_are_gated_by_version() -> None:
     """LSTM dropout is wrong up to 2.13 only."""
-    assert "lstm-dropout" in {case.name for case in platform.special_cases("2.13.1")}
-    assert "lstm-dropout" not in {case.name for case in platform.special_cases("2.14")}
+    assert "lstm-dropout" in {case["name"] for case in platform.special_cases("2.13.1")}
+    assert "lstm-dropout" not in {case["name"] for case in platform.special_cases("2.14")}
 
 
 def test_every_check_of_the_tables_exists() -> None:

@@ -61,7 +61,7 @@ def run(
         if not stopped:
             code = int(line.recv(16))
         output.seek(0)
-        return ChildEnd(code, stopped, output.read()[-KEPT_OUTPUT:].decode("utf-8", "replace"), time.monotonic() - start)
+        return ChildEnd(code, stopped, output.read()[-KEPT_OUTPUT:].decode("utf-8", "replace"))
 
 
 def _warm_up() -> None:

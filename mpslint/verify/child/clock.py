@@ -22,7 +22,7 @@ from mpslint.verify.emulator.keys import GraphCache
 from mpslint.verify.emulator.memory import LiveMemory
 from mpslint.verify.emulator.meter import Meter
 from mpslint.verify.job import STANDING
-from mpslint.verify.outcome import StepRecord, What
+from mpslint.verify.outcome import StepRecord, What, steps_in_words
 
 MOST_TURNS = 1500
 """Values asked of the device at one line, without gradient and between two steps, past which a loop has no end of its own."""
@@ -38,11 +38,6 @@ LEAST_GROWN = 2**24
 
 SURELY_MORE, SURELY = 1.5, 0.9
 """Shares of what an evaluation keeps of its batches from which memory that comes on top is another copy of it."""
-
-
-def steps(count: int) -> str:
-    """Return a number of optimizer steps in words."""
-    return f"{count} optimizer step{'' if count == 1 else 's'}"
 
 
 class StopRun(SystemExit):
@@ -177,7 +172,7 @@ class Clock:
     def stop_when_enough(self) -> None:
         """End the user's code if it has taken enough steps."""
         if self.taken >= self.most:
-            self.stop(f"after {steps(self.taken)}")
+            self.stop(f"after {steps_in_words(self.taken)}")
 
     def _counts(self, optimizer: torch.optim.Optimizer) -> bool:
         """Return whether an optimizer's steps are those of the run: the first one's, and the next one's when that is deleted or rests.
@@ -217,7 +212,7 @@ class Clock:
         self.losses.clear()
         self.turns.clear()
         if is_late:
-            self.stop(f"after {steps(self.taken)}, for lack of time")
+            self.stop(f"after {steps_in_words(self.taken)}, for lack of time")
         is_cut = self.taken - self.epoch >= max(4, -(-self.steps // 2)) if self.conductor is None else self.taken in self.conductor.turns
         if self.cuts_epochs and is_cut:
             self.feed.is_open = False
@@ -336,6 +331,4 @@ def whole_peak(marks: Sequence[BatchMark], tail: int, left: int) -> int:
 def gradient_norm(optimizer: torch.optim.Optimizer) -> float | None:
     """Return the norm of all gradients of an optimizer, None when it has none."""
     found = [parameter.grad for group in optimizer.param_groups for parameter in group["params"] if parameter.grad is not None]
-    if not found:
-        return None
-    return float(torch.linalg.vector_norm(torch.stack([torch.linalg.vector_norm(gradient.detach().float()) for gradient in found])))
+    return float(torch.nn.utils.get_total_norm([gradient.detach().float() for gradient in found])) if found else None

@@ -3,6 +3,7 @@ short run."""
 
 from __future__ import annotations
 
+import functools
 import importlib
 import importlib.abc
 import importlib.machinery
@@ -98,18 +99,10 @@ def _in_one_process(kind: Any, name: str, shortened: Shortened) -> None:
 Change = Callable[[ModuleType], None]
 
 
-class _Loader(importlib.abc.Loader):
-    """A module's own loader, and what is to be done after it."""
-
-    def __init__(self, own: Any, change: Change) -> None:
-        self.own, self.change = own, change
-
-    def create_module(self, spec: Any) -> Any:
-        return self.own.create_module(spec)
-
-    def exec_module(self, module: ModuleType) -> None:
-        self.own.exec_module(module)
-        self.change(module)
+def _execute(execute: Change, change: Change, module: ModuleType) -> None:
+    """Do what a module's own loader does, and then what is to be done to the module."""
+    execute(module)
+    change(module)
 
 
 class AfterImport(importlib.abc.MetaPathFinder):
@@ -130,7 +123,7 @@ class AfterImport(importlib.abc.MetaPathFinder):
         sys.meta_path.insert(0, self)
 
     def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> Any:
-        """Return the module's spec with our loader around its own; None for all other modules."""
+        """Return the module's spec whose loader also makes the change; None for all other modules."""
         if name not in self.changes:
             return None
         for finder in sys.meta_path:
@@ -139,7 +132,7 @@ class AfterImport(importlib.abc.MetaPathFinder):
             spec = finder.find_spec(name, path, target)
             if spec is not None and spec.loader is not None:
                 if "." in name or not Path(spec.origin or "").is_relative_to(self.copy):
-                    spec.loader = _Loader(spec.loader, self.changes.pop(name))
+                    spec.loader.exec_module = functools.partial(_execute, spec.loader.exec_module, self.changes.pop(name))  # type: ignore[method-assign]
                 return spec
         return None
 

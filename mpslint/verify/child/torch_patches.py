@@ -21,9 +21,10 @@ from torch.optim.optimizer import register_optimizer_step_post_hook, register_op
 from torch.utils.data import default_collate
 
 from mpslint.core.knowledge import platform_data
-from mpslint.verify.child.clock import Clock, steps
+from mpslint.verify.child.clock import Clock
 from mpslint.verify.child.device import give_accelerator
 from mpslint.verify.child.replaced import replaces
+from mpslint.verify.outcome import steps_in_words
 
 Report = Callable[[str, str, str], None]
 
@@ -258,8 +259,8 @@ def short_loaders(clock: Clock, shortened: Shortened, evaluation_batches: int, c
                 done, whole = max(clock.done - start, clock.taken - first), 0
                 with contextlib.suppress(TypeError, NotImplementedError):  # not every data set knows
                     whole = len(self)
-                longer = f"an epoch of {whole} batches drawn out to {steps(done)}"
-                shortened.note(longer if 0 < whole < done else f"an epoch cut to {steps(done)}")
+                longer = f"an epoch of {whole} batches drawn out to {steps_in_words(done)}"
+                shortened.note(longer if 0 < whole < done else f"an epoch cut to {steps_in_words(done)}")
             return
         yield from evaluated(self, iterate(self), clock, shortened, evaluation_batches)
 

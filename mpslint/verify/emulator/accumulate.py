@@ -55,18 +55,7 @@ def adds_in_place(args: tuple[Any, ...], kwargs: dict[str, Any], last: tuple[int
     if kwargs or len(args) != 2 or not all(isinstance(value, torch.Tensor) for value in args):
         return False
     old, new = args
-    if old.shape != new.shape or old.dtype != new.dtype or not old.dim() or not is_dense(old):
+    if old.shape != new.shape or old.dtype != new.dtype or not old.dim() or not torch.ops.aten.is_non_overlapping_and_dense(old):
         return False
     held, stored = _count(args)
     return held <= last[0] and stored <= last[1]
-
-
-def is_dense(tensor: torch.Tensor) -> bool:
-    """Return whether a tensor's elements lie side by side, each once, in whatever order of dimensions."""
-    expected = 1
-    for stride, size in sorted(zip(tensor.stride(), tensor.shape, strict=False)):
-        if size != 1:
-            if stride != expected:
-                return False
-            expected *= size
-    return True

@@ -10,6 +10,7 @@ import bisect
 import contextlib
 import os
 
+from mpslint.diagnose.sizes import format_bytes
 from mpslint.verify.emulator.pools import APART, Block, Heap, JoinedPool, Pool
 from mpslint.verify.platform import HeapRules, rules_on
 from mpslint.verify.spec import VerifiedMac
@@ -19,15 +20,10 @@ class OutOfMemoryError(RuntimeError):
     """What torch raises past the high watermark; its text is the one that a Mac prints."""
 
     def __init__(self, live: int, driver: int, high: int, size: int) -> None:
-        self.live, self.driver, self.high, self.size = live, driver, high, size
         super().__init__(
-            f"MPS backend out of memory (MPS allocated: {_gib(live)}, other allocations: {_gib(driver - live)}, "
-            f"max allowed: {_gib(high)}). Tried to allocate {_gib(size)} on private pool."
+            f"MPS backend out of memory (MPS allocated: {format_bytes(live)}, other allocations: {format_bytes(driver - live)}, "
+            f"max allowed: {format_bytes(high)}). Tried to allocate {format_bytes(size)} on private pool."
         )
-
-
-def _gib(size: int) -> str:
-    return f"{size / 2**30:.2f} GiB" if size >= 2**30 else f"{size / 2**20:.2f} MiB" if size >= 2**20 else f"{size / 2**10:.2f} KiB"
 
 
 class AllocatorModel:
@@ -95,7 +91,7 @@ class AllocatorModel:
 
     def _whole(self, pool: Pool, size: int) -> Block:
         """Allocate as torch up to 2.13: reuse a cached buffer that is not much too big, else make a new one."""
-        pressure = self._is_pressed(size)
+        pressure = self._is_above(self.rules.low_watermark, size)
         place = bisect.bisect_left(pool.sizes, size)
         if place < len(pool.sizes):
             if pool.sizes[place] <= size + self.rules.oversize:
@@ -111,7 +107,7 @@ class AllocatorModel:
         """Allocate as torch from 2.14 on: the smallest free extent of any heap, split as needed."""
         address = pool.take(size)
         if address < 0:
-            is_pressed = self._is_pressed(size)
+            is_pressed = self._is_above(self.rules.low_watermark, size)
             self._make_room(size)
             heap, _ = self._heap_for(size, is_pressed)
             pool.grow(heap)
@@ -120,7 +116,7 @@ class AllocatorModel:
         return Block(None, address, size)
 
     def _new(self, pool: Pool, size: int, pressure: bool) -> Block:
-        if self._is_above(size):
+        if self._is_above(self.rules.high_watermark, size):
             self._collect(pool, size)
         self._make_room(size)
         heap = pool.tightest(size)
@@ -133,15 +129,15 @@ class AllocatorModel:
                 size = heap.size
         return Block(heap, pool.take(heap, size), size)
 
-    def _is_above(self, size: int) -> bool:
-        """Return whether so many bytes more would pass the high watermark, where there is one."""
-        return bool(self.rules.high_watermark) and self.driver + size > self.rules.high_watermark
+    def _is_above(self, watermark: int, size: int) -> bool:
+        """Return whether so many bytes more would pass a watermark, where there is one."""
+        return 0 < watermark < self.driver + size
 
     def _make_room(self, size: int) -> None:
         """Keep below the high watermark: release the whole cache, then raise."""
-        if self._is_above(size):
+        if self._is_above(self.rules.high_watermark, size):
             self.empty_cache()
-        if self._is_above(size):
+        if self._is_above(self.rules.high_watermark, size):
             raise OutOfMemoryError(self.live, self.driver, self.rules.high_watermark, size)
 
     def _heap_for(self, size: int, pressure: bool) -> tuple[int, bool]:
@@ -154,9 +150,6 @@ class AllocatorModel:
         if size < rules.extra_large_heap // 2 and not pressure:
             return rules.extra_large_heap, True
         return -(-size // rules.round_large) * rules.round_large, False
-
-    def _is_pressed(self, size: int) -> bool:
-        return bool(self.rules.low_watermark) and self.driver + size > self.rules.low_watermark
 
     def _collect(self, pool: Pool, size: int) -> None:
         """Release cached buffers, biggest first, until as much is free as is asked for or nothing is left."""

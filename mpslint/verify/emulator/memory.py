@@ -17,13 +17,11 @@ from mpslint.verify.emulator.pools import Block
 
 @dataclass(slots=True)
 class Buffer:
-    """One storage: how big, which operator made it, for which shape and dtype."""
+    """One storage: how big, for which shape, and the line that made it."""
 
     number: int
     size: int
-    op: str
     shape: tuple[int, ...]
-    dtype: torch.dtype
     line: str = ""
 
 
@@ -70,7 +68,7 @@ class LiveMemory:
 
         self._known[address] = (weakref.ref(storage, dies), number)
         line = self.line_of() if self.line_of is not None else ""
-        self.buffers[number] = Buffer(number, size, op, tuple(tensor.shape), tensor.dtype, line)
+        self.buffers[number] = Buffer(number, size, tuple(tensor.shape), line)
         self.live += size
         self.peak = max(self.peak, self.live)
         if self.log is not None:

@@ -16,7 +16,7 @@ from mpslint.core.knowledge import platform_data
 from mpslint.verify.emulator.remembered import makes_new_tensors
 from mpslint.verify.emulator.watch import op_name
 from mpslint.verify.outcome import Trouble
-from mpslint.verify.platform import Case, missing_operators, special_cases
+from mpslint.verify.platform import missing_operators, special_cases
 
 EVERYWHERE = torch._C.DispatchKey.CompositeExplicitAutograd
 """The key of what is made of other operators on every device, below autograd and what sees it."""
@@ -67,9 +67,9 @@ class Coverage:
         """The operators whose kernels run for each that was seen."""
         self._missing = missing_operators(version)
         self._fallback = frozenset(platform_data("operators")["cpu_fallback"])
-        self._cases: dict[str, list[Case]] = {}
+        self._cases: dict[str, list[Mapping[str, Any]]] = {}
         for case in special_cases(version):
-            for op in case.ops:
+            for op in case["ops"]:
                 self._cases.setdefault(op, []).append(case)
 
     def falls_back(self, name: str) -> bool:
@@ -89,8 +89,8 @@ class Coverage:
         if any(tensor.dtype in RARE for tensor in made):
             cases = [*cases, *self._cases.get("*", [])]
         for case in cases:
-            if PREDICATES[case.check](args, made):
-                self.report(case.name, case.severity, _fill(case.message, name, args, made))
+            if PREDICATES[case["check"]](args, made):
+                self.report(case["name"], case["severity"], _fill(case["message"], name, args, made))
 
     def report(self, name: str, severity: str, message: str, line: str = "") -> None:
         """Keep a trouble at the user's line, unless the same was seen there."""
