@@ -31,17 +31,7 @@ from mpslint.facts.values import (
     method_of,
     origin_of,
 )
-from mpslint.program import (
-    builtin,
-    config_files,
-    effects,
-    environment,
-    fields,
-    implicit,
-    lengths,
-    listed,
-    lists,
-)
+from mpslint.program import builtin, config_files, effects, environment, fields, implicit, lengths, listed, lists
 from mpslint.program.arguments import CallArguments
 from mpslint.program.called import record_call
 from mpslint.program.exits import Raised, may_raise

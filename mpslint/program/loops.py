@@ -7,16 +7,7 @@ from collections.abc import Callable, Sequence, Set
 from typing import Any
 
 from mpslint.facts.joined import truth
-from mpslint.facts.values import (
-    LATER,
-    UNKNOWN,
-    Items,
-    Known,
-    Mapping,
-    Value,
-    is_weak,
-    settled,
-)
+from mpslint.facts.values import LATER, UNKNOWN, Items, Known, Mapping, Value, is_weak, settled
 from mpslint.program import implicit
 from mpslint.program.any_round import any_round
 from mpslint.program.attributes import NUMBERS

@@ -6,32 +6,10 @@ import ast
 from collections.abc import Sequence
 
 from mpslint.facts.joined import join_all
-from mpslint.facts.values import (
-    IN_EACH_ROUND,
-    UNKNOWN,
-    DictEntry,
-    Instance,
-    Items,
-    Mapping,
-    OneOf,
-    Value,
-    alternatives_of,
-    count_made,
-)
+from mpslint.facts.values import IN_EACH_ROUND, UNKNOWN, DictEntry, Instance, Items, Mapping, OneOf, Value, alternatives_of, count_made
 from mpslint.tensors.dimensions import row_of
 from mpslint.tensors.signatures import load_signatures
-from mpslint.tensors.traits import (
-    EACH,
-    KEY,
-    WHOLE,
-    has_traits,
-    is_array,
-    is_module,
-    is_tensor,
-    like,
-    part_of,
-    trait,
-)
+from mpslint.tensors.traits import EACH, KEY, WHOLE, has_traits, is_array, is_module, is_tensor, like, part_of, trait
 
 
 def alike(values: Sequence[Value]) -> Value:

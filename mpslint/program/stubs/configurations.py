@@ -6,19 +6,7 @@ import re
 from typing import Any
 
 from mpslint.config.yaml_source import plain_value
-from mpslint.facts.values import (
-    UNKNOWN,
-    Argument,
-    DictEntry,
-    Instance,
-    Items,
-    Known,
-    Mapping,
-    Module,
-    Symbol,
-    Value,
-    origin_of,
-)
+from mpslint.facts.values import UNKNOWN, Argument, DictEntry, Instance, Items, Known, Mapping, Module, Symbol, Value, origin_of
 from mpslint.program import environment
 from mpslint.program.arguments import CallArguments
 from mpslint.program.config_files import OBJECT, as_object
