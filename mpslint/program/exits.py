@@ -5,19 +5,19 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 from dataclasses import field
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from mpslint.core.knowledge import platform_data
 from mpslint.core.record import record
 from mpslint.facts.events import Certainty, Operand, TensorEvent
-from mpslint.facts.facts import Facts
-from mpslint.facts.values import UNKNOWN, Bound, Class, Context, Function, Instance, Items, Known, Mapping, Value
+from mpslint.facts.values import UNKNOWN, Bound, Class, Function, Instance, Items, Known, Mapping, Value
 from mpslint.program.places import Place, Writes
-from mpslint.program.store import Store
+
+if TYPE_CHECKING:
+    from mpslint.program.machine import Walker
 
 MOST_RAISED = 12
 """Points at which a `try` block may raise that are told apart; beyond, all that it writes is unknown in its handlers."""
-
 
 RAISING = (ast.Call, ast.Attribute, ast.Subscript, ast.BinOp, ast.UnaryOp, ast.Compare, ast.JoinedStr, ast.Await, ast.Yield, ast.YieldFrom)
 
@@ -59,17 +59,6 @@ class Exit:
         return [path.writes for path in self.paths if path.kind == kind]
 
 
-class Walk(Protocol):
-    """What walks a program, as far as it knows the paths that leave."""
-
-    exits: list[Exit]
-    is_dead: bool
-    is_silent: bool
-    store: Store
-    facts: Facts
-    context: Context
-
-
 class Raised(Exception):
     """What an expression of known values certainly raises: the name of the exception, and the platform question that it comes of."""
 
@@ -78,7 +67,7 @@ class Raised(Exception):
         self.source = source
 
 
-def leave(m: Walk, kind: str, name: str = "", value: Value = UNKNOWN) -> None:
+def leave(m: Walker, kind: str, name: str = "", value: Value = UNKNOWN) -> None:
     """Note that the path that is walked leaves here."""
     if m.is_dead:
         return
@@ -90,7 +79,7 @@ def leave(m: Walk, kind: str, name: str = "", value: Value = UNKNOWN) -> None:
             return
 
 
-def ends(m: Walk, node: ast.AST, error: Raised | None = None) -> None:
+def ends(m: Walker, node: ast.AST, error: Raised | None = None) -> None:
     """Note that the program ends here, by an exception that nothing in it catches: what a fix must not lead to."""
     if not m.is_silent and not any("raise" in target.kinds for target in m.exits):
         operands, source = (Operand(UNKNOWN, "", "", node),), error.source if error is not None else ""
@@ -99,7 +88,7 @@ def ends(m: Walk, node: ast.AST, error: Raised | None = None) -> None:
             m.facts.events.append(TensorEvent("empty", node, operands, Certainty.SURE, m.context, source, str(error)))
 
 
-def raises(m: Walk, error: Raised, node: ast.AST) -> None:
+def raises(m: Walker, error: Raised, node: ast.AST) -> None:
     """The path certainly ends in an exception here; where none catches it, what follows isn't reached, and is walked for its facts."""
     ends(m, node, error)
     target = next((target for target in reversed(m.exits) if "raise" in target.kinds), None)
@@ -108,7 +97,7 @@ def raises(m: Walk, error: Raised, node: ast.AST) -> None:
         m.is_dead = m.is_dead or target.stops
 
 
-def may_raise(m: Walk) -> None:
+def may_raise(m: Walker) -> None:
     """Note that an exception which is not known may leave here."""
     if m.is_dead:
         return
@@ -130,12 +119,12 @@ def may_raise(m: Walk) -> None:
         target.paths.append(Departure("raise", "", UNKNOWN, writes))
 
 
-def marks(m: Walk) -> Sequence[int]:
+def marks(m: Walker) -> Sequence[int]:
     """Return how many paths have left for each target, for `cut`."""
     return [len(target.paths) for target in m.exits]
 
 
-def cut(m: Walk, before: Sequence[int]) -> list[tuple[Exit, Departure]]:
+def cut(m: Walker, before: Sequence[int]) -> list[tuple[Exit, Departure]]:
     """Forget the paths that left since, and return them with their targets."""
     found = [(target, path) for target, known in zip(m.exits, before, strict=True) for path in target.paths[known:]]
     for target, known in zip(m.exits, before, strict=True):

@@ -23,6 +23,7 @@ from mpslint.facts.values import (
     alternatives_of,
     count_made,
 )
+from mpslint.tensors.arguments import CallArguments
 from mpslint.tensors.dimensions import row_of
 from mpslint.tensors.gone_through import alike, anew, copied_as, each_of
 from mpslint.tensors.kinds import Kinds, fits, load_kinds
@@ -45,11 +46,9 @@ from mpslint.tensors.traits import (
 )
 
 
-def make(
-    m: Machine, name: str, positional: tuple[Argument, ...], keywords: dict[str, Argument], node: ast.Call, result: Instance
-) -> Value | None:
+def make(m: Machine, name: str, arguments: CallArguments, node: ast.Call, result: Instance) -> Value | None:
     """Return a loader or a data set that a call makes, with what going through it gives; None for another call."""
-    kinds = load_kinds()
+    kinds, positional, keywords = load_kinds(), arguments.positional, arguments.keywords
     if name in kinds.tensor_data:
         rows = [row_of(one.value) if is_tensor(one.value) else UNKNOWN for one in positional]
         result.slots[EACH] = Items("tuple", dict(enumerate(rows)), node)
@@ -60,8 +59,8 @@ def make(
         if name.endswith("split"):
             result.slots[EACH] = Instance(f"{name}[]", owner=result, slots={EACH: result.slots[EACH]})
         return result
-    passed = (positional[0] if positional else keywords.get("iterable")) if name in kinds.passing else None
-    if passed is not None and (each := each_of(going_through(m, passed.value, node))) is not None:
+    passed = arguments.get(0, "iterable") if name in kinds.passing else None
+    if passed is not None and (each := each_of(going_through(m, passed, node))) is not None:
         result.slots[EACH] = each
         return result
     if name in kinds.collates and positional and isinstance(samples := positional[0].value, Items):
@@ -84,17 +83,9 @@ def make(
     if name not in kinds.loaders:
         return None
     said = kinds.loaders[name]
-    data = (
-        keywords[said["data"]].value
-        if said["data"] in keywords
-        else positional[said["position"]].value
-        if len(positional) > said["position"]
-        else UNKNOWN
-    )
+    data, size = arguments.get(said["position"], said["data"]) or UNKNOWN, arguments.get(*said["size"]) or Known(1)
     collate = keywords[said["collate"]].value if said["collate"] in keywords else Known(None)
     sample = sample_of(m, data, node)
-    number, word = said["size"]
-    size = keywords[word].value if word in keywords else positional[number].value if len(positional) > number else Known(1)
     is_other = any(key in keywords for key in said["others"])
     result.slots[EACH] = _collated(m, collate, sample, node, UNKNOWN if is_other else _first_batch(m, size, data, node))
     return result
