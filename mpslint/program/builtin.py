@@ -90,7 +90,7 @@ def call_builtin(m: Walker, name: str, arguments: CallArguments, node: ast.Call)
     if name in iterating.ITERATING and (found := iterating.call_iterating(m, name, arguments, node)) is not None:
         return found
     if name in ("list", "tuple", "set", "frozenset", "sorted", "reversed"):
-        return _container(name, values, arguments, node)
+        return _container(name, values, node)
     if name == "dict":
         return _dict(m, values, arguments, node)
     if (found := _of_attributes(m, name, values, node)) is not None:
@@ -313,7 +313,7 @@ def _length(value: Value, node: ast.Call) -> Value:
     return Known(len(value.slots), node) if isinstance(value, Mapping) and not value.is_open and value.owner is None else UNKNOWN
 
 
-def _container(name: str, values: list[Value], arguments: CallArguments, node: ast.Call) -> Value:
+def _container(name: str, values: list[Value], node: ast.Call) -> Value:
     """Return what `list(...)` and its like make of what is not known to its end."""
     kind = {"tuple": "tuple", "set": "set", "frozenset": "set", "reversed": "iterator"}.get(name, "list")
     source = values[0] if len(values) == 1 and isinstance(values[0], Items) else Items("list", {})

@@ -34,7 +34,7 @@ def call_method(m: Walker, receiver: Mapping, name: str, arguments: CallArgument
         return Mapping(dict(receiver.slots), receiver.origin, receiver.is_open)
     if name in ("items", "values", "keys"):
         each = None if name == "keys" else gone_through.entry_of(receiver, name, node)
-        return iterating.as_pairs(m, receiver, name, node) or Items("iterator", {}, node, True, each)
+        return iterating.as_pairs(receiver, name, node) or Items("iterator", {}, node, True, each)
     if name == "clear":
         m.store.change(receiver, {}, False)
         return Known(None, node)

@@ -185,7 +185,7 @@ def _mapped(m: Walker, name: str, values: Sequence[Value], node: ast.Call) -> Va
     return made
 
 
-def as_pairs(m: Walker, mapping: Mapping, name: str, node: ast.AST) -> Items | None:
+def as_pairs(mapping: Mapping, name: str, node: ast.AST) -> Items | None:
     """Return the view that `items`, `keys` or `values` gives of a dict; None where not all of it is known."""
     if mapping.is_open or mapping.owner is not None or len(mapping.slots) > MOST_ITEMS:
         return None
