@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mpslint.core.versions import Version
 from mpslint.facts.facts import Facts
@@ -20,7 +20,7 @@ from mpslint.program.expressions import HANDLERS
 from mpslint.program.flow import asks_for_main
 from mpslint.program.functions import call_function
 from mpslint.program.hooks import makers_for_trainers, steps_for_trainers, walk_method
-from mpslint.program.machine import Calls, Walker
+from mpslint.program.machine import Calls, Loader, Walker
 from mpslint.program.outside import call_outside
 from mpslint.program.platform import load_platform
 from mpslint.program.statements import execute, execute_one
@@ -30,9 +30,6 @@ from mpslint.tensors.arguments import CallArguments
 from mpslint.tensors.graphs import judge, note_gradients
 from mpslint.tensors.kinds import load_kinds
 from mpslint.tensors.passed_over import note_left
-
-if TYPE_CHECKING:
-    from mpslint.program.modules import Modules
 
 RECURSION_LIMIT = 4000
 """Frames of Python that a walk may take: nested expressions cost a few each, and so do followed calls."""
@@ -46,7 +43,7 @@ def evaluate_program(
     versions: Mapping[str, Version],
     known_roots: frozenset[str] = frozenset(),
     how_known: Callable[[str], int] = lambda name: 0,
-    project: Modules | None = None,
+    project: Loader | None = None,
     has_premises: bool = False,
     instead: Mapping[int, object] = MappingProxyType({}),
     stubs: tuple[Path, ...] = (),

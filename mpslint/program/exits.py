@@ -5,16 +5,15 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 from dataclasses import field
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from mpslint.core.knowledge import platform_data
 from mpslint.core.record import record
 from mpslint.facts.events import Certainty, Operand, TensorEvent
-from mpslint.facts.values import UNKNOWN, Bound, Class, Function, Instance, Items, Known, Mapping, Value
+from mpslint.facts.facts import Facts
+from mpslint.facts.values import UNKNOWN, Bound, Class, Context, Function, Instance, Items, Known, Mapping, Value
 from mpslint.program.places import Place, Writes
-
-if TYPE_CHECKING:
-    from mpslint.program.machine import Walker
+from mpslint.program.store import Store
 
 MOST_RAISED = 12
 """Points at which a `try` block may raise that are told apart; beyond, all that it writes is unknown in its handlers."""
@@ -59,6 +58,17 @@ class Exit:
         return [path.writes for path in self.paths if path.kind == kind]
 
 
+class Walk(Protocol):
+    """What walks a program, as far as it knows the paths that leave."""
+
+    exits: list[Exit]
+    is_dead: bool
+    is_silent: bool
+    store: Store
+    facts: Facts
+    context: Context
+
+
 class Raised(Exception):
     """What an expression of known values certainly raises: the name of the exception, and the platform question that it comes of."""
 
@@ -67,7 +77,7 @@ class Raised(Exception):
         self.source = source
 
 
-def leave(m: Walker, kind: str, name: str = "", value: Value = UNKNOWN) -> None:
+def leave(m: Walk, kind: str, name: str = "", value: Value = UNKNOWN) -> None:
     """Note that the path that is walked leaves here."""
     if m.is_dead:
         return
@@ -79,7 +89,7 @@ def leave(m: Walker, kind: str, name: str = "", value: Value = UNKNOWN) -> None:
             return
 
 
-def ends(m: Walker, node: ast.AST, error: Raised | None = None) -> None:
+def ends(m: Walk, node: ast.AST, error: Raised | None = None) -> None:
     """Note that the program ends here, by an exception that nothing in it catches: what a fix must not lead to."""
     if not m.is_silent and not any("raise" in target.kinds for target in m.exits):
         operands, source = (Operand(UNKNOWN, "", "", node),), error.source if error is not None else ""
@@ -88,7 +98,7 @@ def ends(m: Walker, node: ast.AST, error: Raised | None = None) -> None:
             m.facts.events.append(TensorEvent("empty", node, operands, Certainty.SURE, m.context, source, str(error)))
 
 
-def raises(m: Walker, error: Raised, node: ast.AST) -> None:
+def raises(m: Walk, error: Raised, node: ast.AST) -> None:
     """The path certainly ends in an exception here; where none catches it, what follows isn't reached, and is walked for its facts."""
     ends(m, node, error)
     target = next((target for target in reversed(m.exits) if "raise" in target.kinds), None)
@@ -97,7 +107,7 @@ def raises(m: Walker, error: Raised, node: ast.AST) -> None:
         m.is_dead = m.is_dead or target.stops
 
 
-def may_raise(m: Walker) -> None:
+def may_raise(m: Walk) -> None:
     """Note that an exception which is not known may leave here."""
     if m.is_dead:
         return
@@ -119,12 +129,12 @@ def may_raise(m: Walker) -> None:
         target.paths.append(Departure("raise", "", UNKNOWN, writes))
 
 
-def marks(m: Walker) -> Sequence[int]:
+def marks(m: Walk) -> Sequence[int]:
     """Return how many paths have left for each target, for `cut`."""
     return [len(target.paths) for target in m.exits]
 
 
-def cut(m: Walker, before: Sequence[int]) -> list[tuple[Exit, Departure]]:
+def cut(m: Walk, before: Sequence[int]) -> list[tuple[Exit, Departure]]:
     """Forget the paths that left since, and return them with their targets."""
     found = [(target, path) for target, known in zip(m.exits, before, strict=True) for path in target.paths[known:]]
     for target, known in zip(m.exits, before, strict=True):

@@ -8,11 +8,11 @@ import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from mpslint.core.record import record
 from mpslint.core.versions import Version
-from mpslint.facts.facts import Facts, Preparation
+from mpslint.facts.facts import EnvironmentWrite, Facts, Preparation
 from mpslint.facts.joined import join_all, truth
 from mpslint.facts.values import (
     UNKNOWN,
@@ -41,15 +41,47 @@ from mpslint.program.reach import Reach
 from mpslint.program.rounds import Round
 from mpslint.program.store import Store
 from mpslint.source.document import Document
-
-if TYPE_CHECKING:
-    from mpslint.program.modules import Modules
 from mpslint.tensors.arguments import CallArguments
 
 COMMAND_WORDS = "sys.argv"
 """Where the words of the command line lie, and the slot of a module that holds those that the program sets itself."""
 PATCHED = "patched"
 """Where a module holds what the program gave names of other modules, by these names."""
+
+
+class Loader(Protocol):
+    """What gives the modules of the project that a run imports."""
+
+    def load(self, m: Walker, name: str, level: int) -> Module | None:
+        """Return the module that an import means, walked; None for one outside the project."""
+
+    def submodule(self, m: Walker, module: Module, name: str) -> Module | None:
+        """Return a module in a package, walked; None where there is none."""
+
+    def load_config(self, m: Walker, path: str, is_weak: bool, is_resolved: bool = False) -> Value | None:
+        """Return what a configuration file of the run holds, its references followed or not; None for any other."""
+
+    def load_variables(self, m: Walker, path: str) -> Sequence[EnvironmentWrite]:
+        """Return the variables that a file of the run sets (`.env`); none of any other file."""
+
+    @property
+    def configs_read(self) -> int:
+        """How many times a configuration file of the run was read."""
+
+    def words(self) -> Sequence[Argument] | None:
+        """Return the words with which the script is started, behind its name; None where nothing says which."""
+
+    def is_told_all(self) -> bool:
+        """Return whether these are all words, so that what they leave open has its default."""
+
+    def body(self, m: Walker, path: str) -> Sequence[ast.stmt] | None:
+        """Return the statements of a Python file of the run that a path means; None for a file outside the run."""
+
+    def module_at(self, m: Walker, path: str) -> Module | None:
+        """Return the module that a Python file of the run is, walked; None for a path that means none of its files."""
+
+    def compose_config(self, m: Walker, folder: str, name: str, written: Sequence[Argument] | None) -> Value | None:
+        """Return the configuration that Hydra composes of a folder beside the code that is walked; None where a file is missing."""
 
 
 MOST_STEPS = 300_000
@@ -135,7 +167,7 @@ class Walker:
     """The first object made of each class of the program, by the id of the class."""
     star_modules: list[str] = field(default_factory=list)
     """The modules of which `from module import *` was seen."""
-    project: Modules | None = None
+    project: Loader | None = None
     """What loads the modules of the project; None where a file is read by itself."""
     has_premises: bool = False
     """Whether parameters that nothing gives a value are taken for what they are on a Mac."""
