@@ -387,9 +387,8 @@ def _yielded(m: Walker, node: ast.Yield | ast.YieldFrom) -> Value:
     if node.value is not None:
         value = m.value(node.value)
         m.store.lose(value)
-        is_held = (
-            isinstance(value, Mapping) and m.round is not None and value.born < m.round.begun
-        )  # who got it before may have written to it
+        # Who got it before may have written to it.
+        is_held = isinstance(value, Mapping) and m.round is not None and value.born < m.round.begun
         each = as_yielded(value) if isinstance(node, ast.Yield) else each_of(loaders.going_through(m, value, node))
         m.yields.append(UNKNOWN if is_held or each is None else each)
         if isinstance(node, ast.YieldFrom) and not m.is_silent:

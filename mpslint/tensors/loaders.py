@@ -9,7 +9,6 @@ from mpslint.facts.joined import join_all
 from mpslint.facts.values import (
     IN_EACH_ROUND,
     UNKNOWN,
-    Argument,
     AtMost,
     Bound,
     DictEntry,
@@ -76,7 +75,11 @@ def make(m: Machine, name: str, arguments: CallArguments, node: ast.Call, result
             for key, value in kinds.cpu_batches_when.items()
         )
         batch = batch_on_cpu(node, result) if is_tensors else None
-        if batch is not None and (dtypes := _wide_dtypes(name, keywords, node)):
+        said = kinds.wide_batches  # some of the tensors in a batch may have dtypes that MPS lacks
+        dtypes: list[Value] = [
+            Known(dtype, node) for dtype in said["made_by"].get(name, ()) if not keywords.keys().isdisjoint(said["arguments"])
+        ]
+        if batch is not None and dtypes:
             batch.slots[DTYPE] = join_all(dtypes)  # of one of its tensors, and so of the batch where it's moved; which one isn't known
             batch.slots[EACH] = retyped(like(batch), dtype=join_all([*dtypes, Known(kinds.default_dtype, node)]))
         return batch
@@ -225,12 +228,6 @@ def generated(yields: Sequence[Value]) -> Value:
     """Return what a generator is that gives tensors, arrays, or tuples or dicts of them: going through it gives one that stands for all."""
     each = alike(yields)
     return UNKNOWN if each is UNKNOWN else Instance("builtins.generator", slots={EACH: each})
-
-
-def _wide_dtypes(name: str, keywords: dict[str, Argument], node: ast.AST) -> list[Value]:
-    """Return the dtypes that one of the tensors in a batch may have that MPS lacks, by what makes it and what that is given."""
-    said = load_kinds().wide_batches
-    return [Known(dtype, node) for dtype in said["made_by"].get(name, ()) if not keywords.keys().isdisjoint(said["arguments"])]
 
 
 def batch_on_cpu(node: ast.AST, made: Instance | None = None, is_sure: bool = True) -> Instance:
