@@ -32,7 +32,6 @@ IS_FLAG = re.compile(r"gpu|cuda", re.IGNORECASE)
 QUESTIONS = ("cuda.is_available", "cuda.device_count")
 """One of these stands in a program that asks for CUDA before it uses it."""
 
-
 __all__ = ["find", "is_of_accelerator", "rewrite"]
 
 

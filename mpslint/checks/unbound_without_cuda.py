@@ -9,6 +9,7 @@ import ast
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from mpslint.checks._uses import FUNCTIONS
 from mpslint.core.finding import Related
 from mpslint.facts.facts import NameRead
 from mpslint.program.any_round import SCOPES
@@ -18,7 +19,6 @@ from mpslint.program.walk import at_once, bound_by
 from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
 
-FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 PERHAPS = (ast.IfExp, ast.BoolOp, *SCOPES)
 """What may leave the code in it out."""
 

@@ -53,6 +53,12 @@ def _catalogue() -> Mapping[str, Any]:
     return _of_wheel("_catalogue")
 
 
+def _held(path: Path) -> Any:
+    """Return what the compiled knowledge has for a file; None for any other file."""
+    catalogue = _catalogue()
+    return catalogue.get(path.relative_to(rules_folder()).as_posix()) if catalogue and path.is_relative_to(rules_folder()) else None
+
+
 def shipped_words() -> tuple[bytes, ...]:
     """Return what `rule.frameworks.compiled_words` returned when the wheel was built; nothing in a checkout."""
     return tuple(_of_wheel("_words").get("frameworks", ()))
@@ -66,21 +72,14 @@ def compiled(folder: Path) -> dict[str, Any]:
 
 def read_yaml(path: Path) -> Any:
     """Return what a knowledge file holds. Raises RuleError naming the file and the line when it is not YAML."""
-    catalogue = _catalogue()
-    if catalogue and path.is_relative_to(rules_folder()):
-        name = path.relative_to(rules_folder()).as_posix()
-        if name in catalogue:
-            return catalogue[name]
-    return parse_yaml_file(path)
+    held = _held(path)
+    return parse_yaml_file(path) if held is None else held
 
 
 def compiled_id(path: Path) -> str | None:
     """Return the id of a rule that the wheel holds compiled, without reading more of it; None for any other file."""
-    catalogue = _catalogue()
-    if not catalogue or not path.is_relative_to(rules_folder()):
-        return None
-    data = catalogue.get(path.relative_to(rules_folder()).as_posix())
-    return data["id"] if data is not None else None
+    held = _held(path)
+    return held["id"] if held is not None else None
 
 
 def yaml_text(data: Any) -> str:
@@ -167,8 +166,8 @@ def stub_files(own: Iterable[Path] = ()) -> Mapping[str, Path]:
 
 def read_stub(path: Path) -> str:
     """Return the text of a stub. Raises ReadError where it can't be read."""
-    name = path.relative_to(rules_folder()).as_posix() if path.is_relative_to(rules_folder()) else ""
-    return str(_catalogue()[name]) if name in _catalogue() else read_text(path)
+    held = _held(path)
+    return read_text(path) if held is None else str(held)
 
 
 def rule_files() -> Iterator[Path]:

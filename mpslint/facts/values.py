@@ -262,10 +262,9 @@ class Function:
         """The name it was defined by."""
         return "<lambda>" if isinstance(self.node, ast.Lambda) else self.node.name
 
-    @property
-    def is_static(self) -> bool:
-        """Whether it is a method that gets no object."""
-        return any(isinstance(one, Symbol) and one.name == "builtins.staticmethod" for one in self.decorators)
+    def is_a(self, kind: str) -> bool:
+        """Return whether Python's own decorator of a name made it: `property`, `classmethod`, `staticmethod`."""
+        return any(isinstance(one, Symbol) and one.name == f"builtins.{kind}" for one in self.decorators)
 
 
 @record(eq=False, slots=True)

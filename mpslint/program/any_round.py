@@ -225,9 +225,7 @@ def _wider(m: Walker, state: Writes, changed: Writes, new: Set[object], first: i
             if value is MISSING and not isinstance(place, Names) and old is not MAYBE:
                 found[at] = (place, key, MAYBE)  # a round deletes the attribute
                 continue
-            if isinstance(old, Unknown):
-                continue
-            if isinstance(old, DictEntry) and isinstance(old.value, Unknown):
+            if isinstance(old.value if isinstance(old, DictEntry) else old, Unknown):
                 continue
             if isinstance(old, OneOf) and isinstance(value, VALUES) and set(map(id, alternatives_of(value))) <= set(map(id, old.values)):
                 continue  # a test left some of them
@@ -247,11 +245,8 @@ def _wider(m: Walker, state: Writes, changed: Writes, new: Set[object], first: i
 
 def _bound_by(node: ast.For | ast.AsyncFor | ast.While) -> list[str]:
     """Return the names that a loop binds in each round."""
-    return (
-        []
-        if isinstance(node, ast.While)
-        else [one.id for one in walk(node.target) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)]
-    )
+    below = () if isinstance(node, ast.While) else walk(node.target)
+    return [one.id for one in below if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)]
 
 
 def _assigned_in(m: Walker, node: ast.For | ast.AsyncFor | ast.While) -> frozenset[str]:

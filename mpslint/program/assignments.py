@@ -30,7 +30,7 @@ from mpslint.facts.values import (
     weakened,
 )
 from mpslint.program import dicts, effects, environment, fields, implicit, lengths, lists
-from mpslint.program.attributes import accessors_of_bases, descriptor_method, get_item, is_property, is_whole_class
+from mpslint.program.attributes import accessors_of_bases, descriptor_method, get_item, is_whole_class
 from mpslint.program.executed import NAMES, forget_names, write_name
 from mpslint.program.exits import Raised, is_certain, may_raise
 from mpslint.program.lists import iterated
@@ -173,7 +173,7 @@ def write_to(m: Walker, owner: Value, name: str, value: Value, node: ast.expr, i
         m.store.write(owner.slots, name, UNKNOWN)  # as its metaclass does
     elif not is_plain and (own := method_of(owner, "__setattr__")) is not None:
         m.calls.call_function(m, own, [owner, Known(name), value], {}, False, node)
-    elif (own := method_of(owner, name)) is not None and is_property(own):
+    elif (own := method_of(owner, name)) is not None and own.is_a("property"):
         if own.setter is None:
             raise Raised("AttributeError")
         m.calls.call_function(m, own.setter, [owner, value], {}, False, node)

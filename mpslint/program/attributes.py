@@ -71,10 +71,12 @@ def get_attribute(m: Walker, base: Value, name: str, node: ast.expr | None) -> V
             may_raise(m)
         if (getter := descriptor_method(base, name, "__get__")) is not None:
             return call_function(m, getter.function, [getter.receiver, Known(None), base], {}, False, node)
-        if isinstance(found, Function) and _is_of_class(found):
+        if isinstance(found, Function) and found.is_a("classmethod"):
             return Bound(base, name, found)
         if isinstance(found, OneOf):
-            return join_all([Bound(base, name, one) if isinstance(one, Function) and _is_of_class(one) else one for one in found.values])
+            return join_all(
+                [Bound(base, name, one) if isinstance(one, Function) and one.is_a("classmethod") else one for one in found.values]
+            )
         if found is None and base.outside_bases():
             return Symbol(f"{base.outside_bases()[0]}.{name}", node)
         return UNKNOWN if found is None else found
@@ -170,7 +172,7 @@ def _attribute_of_symbol(m: Walker, base: Symbol, name: str, node: ast.expr | No
 
 def _attribute_of_instance(m: Walker, base: Instance, name: str, node: ast.expr | None) -> Value:
     held = base.cls.lookup(name) if base.cls is not None else None
-    if held is not None and any(isinstance(one, Function) and is_property(one) for one in alternatives_of(held)):
+    if held is not None and any(isinstance(one, Function) and one.is_a("property") for one in alternatives_of(held)):
         return _of_object(m, base, name, held, node)
     if perhaps := accessors_of_bases(base.cls, name):
         not_followed(m, [*perhaps, base])
@@ -224,12 +226,12 @@ def _of_object(m: Walker, base: Instance, name: str, held: Value, node: ast.expr
         return m.one_of([partial(_of_object, m, base, name, one, node) for one in held.values])
     if not isinstance(held, Function):
         return (weakened(held) if isinstance(held, Known) else UNKNOWN) if base.fallback == MAYBE.reason else held
-    if is_property(held):
+    if held.is_a("property"):
         return call_function(m, held, [own], {}, False, node)
     if any(isinstance(one, Symbol) and one.name in m.platform.kept_properties for one in held.decorators):
         m.store.write(base.slots, name, settled(call_function(m, held, [own], {}, False, node)))
         return base.slots[name]
-    return Bound((own.cls or UNKNOWN) if _is_of_class(held) else own, name, held)
+    return Bound((own.cls or UNKNOWN) if held.is_a("classmethod") else own, name, held)
 
 
 def _dict_of(base: Instance, node: ast.expr | None) -> Mapping:
@@ -247,7 +249,9 @@ def accessors_of_bases(cls: Class | None, name: str) -> list[Value]:
     if cls is None or cls.lookup(name) is not MAYBE:
         return []
     held = [one.slots[name] for one in cls.lineage() if name in one.slots]
-    return [one for one in held if (isinstance(one, Function) and is_property(one)) or (isinstance(one, Instance) and one.cls is not None)]
+    return [
+        one for one in held if (isinstance(one, Function) and one.is_a("property")) or (isinstance(one, Instance) and one.cls is not None)
+    ]
 
 
 def descriptor_method(cls: Class | None, name: str, method: str) -> Descriptor | None:
@@ -255,16 +259,6 @@ def descriptor_method(cls: Class | None, name: str, method: str) -> Descriptor |
     held = cls.lookup(name) if cls is not None else None
     found = held.cls.lookup(method) if isinstance(held, Instance) and held.cls is not None else None
     return Descriptor(held, found) if isinstance(held, Instance) and isinstance(found, Function) else None
-
-
-def is_property(function: Function) -> bool:
-    """Return whether a method is called when its name is read."""
-    return any(isinstance(d, Symbol) and d.name == "builtins.property" for d in function.decorators)
-
-
-def _is_of_class(function: Function) -> bool:
-    """Return whether a method gets the class, not an object of it."""
-    return any(isinstance(d, Symbol) and d.name == "builtins.classmethod" for d in function.decorators)
 
 
 def get_item(m: Walker, base: Value, index: Value) -> Value:

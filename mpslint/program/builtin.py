@@ -35,15 +35,15 @@ from mpslint.facts.values import (
     settled,
 )
 from mpslint.program import dicts, effects, iterating, lists
-from mpslint.program.arguments import CallArguments
 from mpslint.program.assignments import delete_attribute, write_attribute, write_to
-from mpslint.program.attributes import is_property, is_whole_class, may_lack
+from mpslint.program.attributes import is_whole_class, may_lack
 from mpslint.program.executed import evaluate_text, execute_file, names_of
 from mpslint.program.exits import Raised, may_raise
 from mpslint.program.machine import Walker
 from mpslint.program.operators import NOT_PLAIN, is_one_index, is_short, is_wide, or_unknown, plain_of
 from mpslint.program.places import BOUNDED, MUTABLE, TYPES
 from mpslint.tensors import gone_through, loaders
+from mpslint.tensors.arguments import CallArguments
 from mpslint.tensors.kinds import load_kinds
 from mpslint.tensors.signatures import load_signatures
 from mpslint.tensors.traits import NUMBER, REAL, WHOLE, asked_for_tensor, is_array, is_tensor
@@ -90,7 +90,7 @@ def call_builtin(m: Walker, name: str, arguments: CallArguments, node: ast.Call)
     if name in iterating.ITERATING and (found := iterating.call_iterating(m, name, arguments, node)) is not None:
         return found
     if name in ("list", "tuple", "set", "frozenset", "sorted", "reversed"):
-        return _container(name, values, arguments, node)
+        return _container(name, values, node)
     if name == "dict":
         return _dict(m, values, arguments, node)
     if (found := _of_attributes(m, name, values, node)) is not None:
@@ -314,7 +314,7 @@ def _length(value: Value, node: ast.Call) -> Value:
     return Known(len(value.slots), node) if isinstance(value, Mapping) and not value.is_open and value.owner is None else UNKNOWN
 
 
-def _container(name: str, values: list[Value], arguments: CallArguments, node: ast.Call) -> Value:
+def _container(name: str, values: list[Value], node: ast.Call) -> Value:
     """Return what `list(...)` and its like make of what is not known to its end."""
     kind = {"tuple": "tuple", "set": "set", "frozenset": "set", "reversed": "iterator"}.get(name, "list")
     source = values[0] if len(values) == 1 and isinstance(values[0], Items) else Items("list", {})
@@ -384,7 +384,7 @@ def _hasattr(m: Walker, owner: Value, name: Known, node: ast.Call) -> Value:
         found = owner.cls.lookup(str(name.value))
         if found is not None:
             is_sure = found is not MAYBE and not may_lack(m, owner.cls, str(name.value))
-            return Known(True, node) if is_sure and not (isinstance(found, Function) and is_property(found)) else UNKNOWN
+            return Known(True, node) if is_sure and not (isinstance(found, Function) and found.is_a("property")) else UNKNOWN
         if is_whole_class(owner.cls) and owner.owner is None and not owner.fallback and str(name.value)[:2] != "__":
             return Known(False, node)
     return Known(True, node) if _has_method(m, owner, str(name.value)) else UNKNOWN

@@ -9,8 +9,8 @@ from mpslint.core.knowledge import platform_data
 from mpslint.facts.copied import copied
 from mpslint.facts.values import Argument, Call, Instance, Value
 from mpslint.program import listed
-from mpslint.program.arguments import CallArguments
 from mpslint.program.machine import Walker
+from mpslint.tensors.arguments import CallArguments
 
 
 def record_call(

@@ -31,18 +31,7 @@ from mpslint.facts.values import (
     method_of,
     origin_of,
 )
-from mpslint.program import (
-    builtin,
-    config_files,
-    effects,
-    environment,
-    fields,
-    implicit,
-    lengths,
-    listed,
-    lists,
-)
-from mpslint.program.arguments import CallArguments
+from mpslint.program import builtin, config_files, effects, environment, fields, implicit, lengths, listed, lists
 from mpslint.program.called import record_call
 from mpslint.program.exits import Raised, may_raise
 from mpslint.program.functions import call_function
@@ -54,6 +43,7 @@ from mpslint.program.reach import Reach, extend
 from mpslint.program.stubs import hooks
 from mpslint.program.stubs import library as stubs
 from mpslint.tensors import gone_through, modules
+from mpslint.tensors.arguments import CallArguments
 from mpslint.tensors.meet import name_device
 from mpslint.tensors.traits import as_one, is_module_class
 
@@ -175,7 +165,7 @@ def call_value(m: Walker, callee: Value, receiver: Value | None, arguments: Call
         hooks.start_commands(m, callee)
         return result
     if isinstance(callee, Bound) and callee.function is not None:
-        given = arguments.given if callee.function.is_static else [callee.receiver, *arguments.given]
+        given = arguments.given if callee.function.is_a("staticmethod") else [callee.receiver, *arguments.given]
         return call_function(m, callee.function, given, arguments.named, arguments.is_open, node)
     if isinstance(callee, Class):
         return instantiate(m, callee, arguments, node)

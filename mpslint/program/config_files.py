@@ -16,13 +16,13 @@ from mpslint.core.record import record
 from mpslint.facts.entries import ConfigMapping, ConfigNode, ConfigSequence
 from mpslint.facts.joined import join_all
 from mpslint.facts.values import UNKNOWN, Argument, Bound, DictEntry, Instance, Items, Known, Mapping, Value, weakened
-from mpslint.program.arguments import CallArguments
 from mpslint.program.machine import Walker
 from mpslint.program.texts import as_written
 from mpslint.program.walk import walk
 from mpslint.project.loaded import ENDINGS, composition, find_file, first_mapping, overrides_in
 from mpslint.project.run import Run
 from mpslint.source.document import Document
+from mpslint.tensors.arguments import CallArguments
 
 OBJECT = "omegaconf.DictConfig"
 """What such an object is: one of the `bags` of the platform."""

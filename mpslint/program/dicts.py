@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from mpslint.facts.joined import is_sure_key, join
 from mpslint.facts.values import MAYBE, UNKNOWN, Argument, DictEntry, Items, Known, Mapping, Value, settled, weakened
 from mpslint.program import choices, iterating, lists
-from mpslint.program.arguments import CallArguments
 from mpslint.program.exits import Raised, may_raise
 from mpslint.program.machine import Walker
 from mpslint.program.reach import CHANGING
 from mpslint.tensors import gone_through
+from mpslint.tensors.arguments import CallArguments
 
 
 def call_method(m: Walker, receiver: Mapping, name: str, arguments: CallArguments, node: ast.Call) -> Value:
@@ -34,7 +34,7 @@ def call_method(m: Walker, receiver: Mapping, name: str, arguments: CallArgument
         return Mapping(dict(receiver.slots), receiver.origin, receiver.is_open)
     if name in ("items", "values", "keys"):
         each = None if name == "keys" else gone_through.entry_of(receiver, name, node)
-        return iterating.as_pairs(m, receiver, name, node) or Items("iterator", {}, node, True, each)
+        return iterating.as_pairs(receiver, name, node) or Items("iterator", {}, node, True, each)
     if name == "clear":
         m.store.change(receiver, {}, False)
         return Known(None, node)

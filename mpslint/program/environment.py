@@ -8,8 +8,8 @@ import posixpath
 from mpslint.facts.facts import EnvironmentWrite
 from mpslint.facts.joined import join
 from mpslint.facts.values import UNKNOWN, DictEntry, Instance, Known, Mapping, Unknown, Value, is_weak, weakened
-from mpslint.program.arguments import CallArguments
 from mpslint.program.machine import Walker
+from mpslint.tensors.arguments import CallArguments
 
 ENVIRONMENT = "os.environ"
 NOT_HERE = Unknown("environment")

@@ -14,7 +14,6 @@ from mpslint.core.versions import Version
 from mpslint.facts.facts import Facts
 from mpslint.facts.values import Argument, Class, Context, Function, Instance, Known, Symbol, Value
 from mpslint.program import implicit, lengths
-from mpslint.program.arguments import CallArguments
 from mpslint.program.attributes import get_attribute
 from mpslint.program.calls import call_value, call_with, instantiate
 from mpslint.program.expressions import HANDLERS
@@ -27,6 +26,7 @@ from mpslint.program.platform import load_platform
 from mpslint.program.statements import execute, execute_one
 from mpslint.source.document import Document
 from mpslint.tensors import libraries
+from mpslint.tensors.arguments import CallArguments
 from mpslint.tensors.graphs import judge, note_gradients
 from mpslint.tensors.kinds import load_kinds
 from mpslint.tensors.passed_over import note_left

@@ -18,7 +18,6 @@ from mpslint.program.store import Store
 MOST_RAISED = 12
 """Points at which a `try` block may raise that are told apart; beyond, all that it writes is unknown in its handlers."""
 
-
 RAISING = (ast.Call, ast.Attribute, ast.Subscript, ast.BinOp, ast.UnaryOp, ast.Compare, ast.JoinedStr, ast.Await, ast.Yield, ast.YieldFrom)
 
 _CERTAIN = frozenset({Known, Items, Mapping, Function, Class, Bound})

@@ -139,7 +139,7 @@ def _combined(m: Walker, node: ast.BinOp, left: Value, right: Value) -> Value:
 
 def _unary(m: Walker, node: ast.UnaryOp) -> Value:
     value = m.value(node.operand)
-    if (made := operations.unary(m, node, value)) is not None:
+    if (made := operations.unary(node, value)) is not None:
         return made
     if isinstance(node.op, ast.Not):
         answer = m.truth(value)

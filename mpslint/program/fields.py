@@ -25,9 +25,9 @@ from mpslint.facts.values import (
     weakened,
 )
 from mpslint.program import listed
-from mpslint.program.arguments import CallArguments
 from mpslint.program.exits import may_raise
 from mpslint.program.machine import Walker
+from mpslint.tensors.arguments import CallArguments
 
 _WRAPPERS = ("Optional", "Annotated")
 _NOTHING = CallArguments((), {}, False)

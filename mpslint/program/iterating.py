@@ -9,13 +9,13 @@ from typing import Any
 
 from mpslint.facts.joined import join_all, truth
 from mpslint.facts.values import LATER, UNKNOWN, Bound, Class, Function, Items, Known, Mapping, Symbol, Value, is_weak
-from mpslint.program.arguments import CallArguments
 from mpslint.program.effects import never_sure_again
 from mpslint.program.exits import Raised, cut, marks
 from mpslint.program.lists import columns_of, elements, in_order, iterated
 from mpslint.program.machine import Walker
 from mpslint.program.operators import MOST_ITEMS, combine
 from mpslint.tensors import gone_through
+from mpslint.tensors.arguments import CallArguments
 
 LONGEST_RANGE = 64
 MOST_CALLS = 16
@@ -185,7 +185,7 @@ def _mapped(m: Walker, name: str, values: Sequence[Value], node: ast.Call) -> Va
     return made
 
 
-def as_pairs(m: Walker, mapping: Mapping, name: str, node: ast.AST) -> Items | None:
+def as_pairs(mapping: Mapping, name: str, node: ast.AST) -> Items | None:
     """Return the view that `items`, `keys` or `values` gives of a dict; None where not all of it is known."""
     if mapping.is_open or mapping.owner is not None or len(mapping.slots) > MOST_ITEMS:
         return None

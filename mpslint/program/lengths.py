@@ -33,11 +33,11 @@ from mpslint.facts.values import (
     made_from,
     method_of,
 )
-from mpslint.program.arguments import CallArguments
 from mpslint.program.exits import Raised
 from mpslint.program.lists import GROWING
 from mpslint.program.machine import Walker
 from mpslint.program.walk import called_name
+from mpslint.tensors.arguments import CallArguments
 from mpslint.tensors.kinds import fits, load_kinds
 from mpslint.tensors.loaders import sample_of
 from mpslint.tensors.shapes import shape_of

@@ -9,12 +9,12 @@ from collections.abc import Sequence
 from mpslint.facts.facts import Accumulation
 from mpslint.facts.joined import join_all
 from mpslint.facts.values import UNKNOWN, Items, Known, Mapping, Unknown, Value, alternatives_of, is_weak, settled
-from mpslint.program.arguments import CallArguments
 from mpslint.program.exits import Raised, may_raise
 from mpslint.program.machine import COMMAND_WORDS, Walker
 from mpslint.program.operators import MOST_ITEMS
 from mpslint.program.places import BOUNDED
 from mpslint.program.reach import CHANGING
+from mpslint.tensors.arguments import CallArguments
 
 MOST_GROWN = 512
 """Items to which a list grows with each of them known: each growth copies them."""

@@ -4,19 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence, Set
+from functools import partial
 from typing import Any
 
 from mpslint.facts.joined import truth
-from mpslint.facts.values import (
-    LATER,
-    UNKNOWN,
-    Items,
-    Known,
-    Mapping,
-    Value,
-    is_weak,
-    settled,
-)
+from mpslint.facts.values import LATER, UNKNOWN, Items, Known, Mapping, Value, is_weak, settled
 from mpslint.program import implicit
 from mpslint.program.any_round import any_round
 from mpslint.program.attributes import NUMBERS
@@ -68,13 +60,7 @@ def for_loop(m: Walker, node: ast.For | ast.AsyncFor) -> bool:
         assign_loop_target(m, node.target, iterated if holds_still(viewed(iterated), held) else UNKNOWN)  # a view is read late
 
     keys = list(iterated.slots) if isinstance(iterated, Mapping) else []
-
-    def following(number: int) -> object:
-        return _element(iterated, number, keys)
-
-    def bind(value: Value) -> None:
-        bind_loop_target(m, node.target, value)
-
+    following, bind = partial(_element, iterated, first=keys), partial(bind_loop_target, m, node.target)
     is_followable = _is_followable(iterated) and isinstance(node, ast.For)
     least = len(iterated.slots) if isinstance(iterated, (Items, Mapping)) else 1
     return _loop(m, node, begin, runs, following if is_followable else None, bind, least, _goes_through(iterated))
@@ -126,11 +112,8 @@ def _is_as_before(one: object, source: Value, slots: dict[Any, Any]) -> bool:
     if now is slots or not isinstance(source, Mapping) or source.is_open or list(now or ()) != list(slots):
         return now is slots
     gone = {id(slots[key].value) for key, entry in source.slots.items() if entry.value is not slots[key].value}
-    return not any(id(inner) in gone for inner in ([*one.values(), *_inner(one)] if isinstance(one, Items) else [one]))
-
-
-def _inner(items: Items) -> list[Value]:
-    return [value for one in items.values() if isinstance(one, Items) for value in one.values()]
+    held = one.values() if isinstance(one, Items) else [one]
+    return not any(id(value) in gone for part in held for value in (part, *(part.values() if isinstance(part, Items) else ())))
 
 
 def while_loop(m: Walker, node: ast.While) -> bool:

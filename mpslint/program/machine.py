@@ -34,7 +34,6 @@ from mpslint.facts.values import (
     settled,
 )
 from mpslint.facts.values import Mapping as DictValue
-from mpslint.program.arguments import CallArguments
 from mpslint.program.exits import RAISING, Exit, Raised, is_certain, may_raise, raises
 from mpslint.program.places import HOLDING, Writes, entries_of
 from mpslint.program.platform import Platform
@@ -42,6 +41,7 @@ from mpslint.program.reach import Reach
 from mpslint.program.rounds import Round
 from mpslint.program.store import Store
 from mpslint.source.document import Document
+from mpslint.tensors.arguments import CallArguments
 
 COMMAND_WORDS = "sys.argv"
 """Where the words of the command line lie, and the slot of a module that holds those that the program sets itself."""
@@ -327,9 +327,7 @@ class Walker:
         """Return what a name is that a frame has: where only some paths gave it its value, others find that of the frames around it."""
         if (id(frame.slots), name) not in self.store.unsure or name in frame.own_names:
             return value
-        outer = frame.parent
-        while outer is not None and name not in outer.slots:
-            outer = outer.parent
+        outer = frame.parent.having(name) if frame.parent is not None else None
         if outer is None and name not in BUILTINS:
             return value
         self.store.lose_inside([value, *([outer.slots[name]] if outer is not None else [])], is_whole=True)

@@ -6,6 +6,7 @@ import ast
 import bisect
 import builtins
 import contextlib
+import operator
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any, TypeAlias
 
@@ -44,11 +45,11 @@ class Bindings:
         """Walk the statements of a module."""
         reader = _Names(frozenset(names), notes=True)
         self._end = reader.read(body)
-        self._noted = sorted(reader.noted, key=_start)
+        self._noted = sorted(reader.noted, key=operator.itemgetter(0))
 
     def at(self, place: Place) -> Bound:
         """Return the names that are bound where the innermost statement around a place (line, column in bytes) begins."""
-        index = bisect.bisect_right(self._noted, place, key=_start)
+        index = bisect.bisect_right(self._noted, place, key=operator.itemgetter(0))
         around = (bound for _, end, bound in reversed(self._noted[max(0, index - MOST_INSIDE) : index]) if place <= end)
         return next(around, self._end)
 
@@ -158,7 +159,8 @@ class _Names:
             after: Bound = own(node, bound)
             return after
         if isinstance(node, _FUNCTIONS):
-            bound = self._expressions([*getattr(node, "decorator_list", ()), *_defaults(node)], bound)
+            defaults = [default for default in (*node.args.defaults, *node.args.kw_defaults) if default is not None]
+            bound = self._expressions([*getattr(node, "decorator_list", ()), *defaults], bound)
             self._later.append((node, bound | self.names.intersection(bound_by(node))))
             return bound | self.names.intersection(bound_by(node))
         bound = self._expressions(children(node), bound)
@@ -262,7 +264,7 @@ class _Names:
 
     def _expressions(self, nodes: Sequence[ast.AST], bound: Bound) -> Bound:
         """Return what is bound after expressions, and the targets beside them: values are read before targets are written."""
-        for node in sorted(nodes, key=_is_target):
+        for node in sorted(nodes, key=lambda one: isinstance(getattr(one, "ctx", None), (ast.Store, ast.Del))):
             bound = self._expression(node, bound)
         return bound
 
@@ -285,18 +287,6 @@ class _Names:
             bound = self._expressions([generator.iter, generator.target], bound)
             bound = self._expressions(generator.ifs, bound)
         return self._expressions([one for one in children(node) if not isinstance(one, ast.comprehension)], bound)
-
-
-def _defaults(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> list[ast.expr]:
-    return [default for default in (*node.args.defaults, *node.args.kw_defaults) if default is not None]
-
-
-def _start(noted: tuple[Place, Place, Bound]) -> Place:
-    return noted[0]
-
-
-def _is_target(node: ast.AST) -> bool:
-    return isinstance(getattr(node, "ctx", None), (ast.Store, ast.Del))
 
 
 def _is_exit(node: ast.AST) -> bool:

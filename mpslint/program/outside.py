@@ -21,7 +21,6 @@ from mpslint.facts.values import (
     is_weak,
 )
 from mpslint.program import config_files, effects, executed, fields, implicit
-from mpslint.program.arguments import CallArguments
 from mpslint.program.called import record_call
 from mpslint.program.machine import Walker
 from mpslint.program.places import CONTENT, parts_of
@@ -29,6 +28,7 @@ from mpslint.program.reach import BY_NAME, CHANGING, Reach, extend, written_by
 from mpslint.program.stubs import library as stubs
 from mpslint.program.walk import called_name
 from mpslint.tensors import domain, libraries
+from mpslint.tensors.arguments import CallArguments
 
 WRITING = {"__setattr__": "builtins.object.__setattr__", "__delattr__": "builtins.delattr"}
 """Methods that every object has from Python, by the function that does the same."""

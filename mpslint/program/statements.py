@@ -28,15 +28,14 @@ from mpslint.facts.values import (
     method_of,
 )
 from mpslint.program import choices, effects, fields, listed
-from mpslint.program.arguments import CallArguments
 from mpslint.program.assignments import annotated_assignment, assign_statement, augmented_assignment, delete_statement, evaluate_annotations
-from mpslint.program.attributes import is_property
 from mpslint.program.exits import Raised, ends, leave, may_raise, raises
 from mpslint.program.flow import ENDS, guard_rest, if_statement, match_statement, tested
 from mpslint.program.loops import for_loop, while_loop
-from mpslint.program.machine import Loader, Walker
+from mpslint.program.machine import Walker
 from mpslint.program.tries import NO_MODULE, try_statement, with_statement
 from mpslint.program.walk import walk
+from mpslint.tensors.arguments import CallArguments
 
 
 def execute(m: Walker, body: Sequence[ast.stmt]) -> bool:
@@ -98,7 +97,7 @@ def _decorated(m: Walker, node: ast.FunctionDef | ast.AsyncFunctionDef, function
     """Return what the decorators make of a function: those of the program are followed, and those of outside leave it what it is."""
     result: Value = function
     for written, decorator in zip(reversed(node.decorator_list), reversed(function.decorators), strict=True):
-        if isinstance(written, ast.Attribute) and isinstance(own := m.looked_at(written.value), Function) and is_property(own):
+        if isinstance(written, ast.Attribute) and isinstance(own := m.looked_at(written.value), Function) and own.is_a("property"):
             setter = function if written.attr == "setter" else own.setter
             if written.attr == "getter":
                 own, setter = Function(node, function.frame, own.decorators, function.defaults, function.keyword_defaults), own.setter
@@ -261,7 +260,7 @@ def _import(m: Walker, node: ast.Import) -> bool:
 def _import_from(m: Walker, node: ast.ImportFrom) -> bool:
     may_raise(m)
     if m.project is not None and (module := m.project.load(m, node.module or "", node.level)) is not None:
-        return _import_from_project(m, m.project, module, node)
+        return _import_from_project(m, module, node)
     if node.level or node.module is None:
         for alias in node.names:
             m.bind(alias.asname or alias.name, Symbol(f".{node.module or ''}.{alias.name}"))
@@ -286,7 +285,7 @@ def _fails(m: Walker, module: str, node: ast.stmt) -> bool:
     return bool(m.context.functions or m.context.guards) and not m.context.handlers
 
 
-def _import_from_project(m: Walker, project: Loader, module: Module, node: ast.ImportFrom) -> bool:
+def _import_from_project(m: Walker, module: Module, node: ast.ImportFrom) -> bool:
     """Carry out `from module import ...` of a module of the project; a name that it does not have may be an outside one's."""
     for alias in node.names:
         if alias.name == "*":

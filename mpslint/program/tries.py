@@ -93,7 +93,7 @@ def _guarded(m: Walker, node: Any) -> bool:
     for handler, exceptions in zip(node.handlers, caught, strict=True):
         if not m.is_silent:
             m.facts.handlers.append(Handler(handler, exceptions, m.context))
-        fits = [(path, _catches(m, exceptions, path.name)) for path in raised]
+        fits = [(path, _catches(exceptions, path.name)) for path in raised]
         reaching = [path.writes for path, answer in fits if answer is not False]
         raised = [path for path, answer in fits if answer is not True]
         ways = marks(m)
@@ -153,7 +153,7 @@ def _end_history(m: Walker, target: Exit, writes: Writes) -> None:
         target.paths = [Departure("raise", "", UNKNOWN, unknown), *named]
 
 
-def _catches(m: Walker, handled: Sequence[str], raised: str) -> bool | None:
+def _catches(handled: Sequence[str], raised: str) -> bool | None:
     """Return whether an `except` clause catches an exception; None where that is not known."""
     if not raised:
         return True if {"", "builtins.BaseException"} & set(handled) else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import bisect
+import operator
 import re
 import warnings
 from collections.abc import Iterable, Sequence
@@ -50,12 +51,8 @@ def with_sound_fixes(findings: Sequence[Finding], document: Document) -> list[Fi
 
 def touches(span: Span, taken: Sequence[Span]) -> bool:
     """Return whether a span meets one of those taken, which are in order and do not overlap one another."""
-    index = bisect.bisect_right(taken, span.end, key=_start)
+    index = bisect.bisect_right(taken, span.end, key=operator.attrgetter("start"))
     return index > 0 and taken[index - 1].end >= span.start
-
-
-def _start(span: Span) -> int:
-    return span.start
 
 
 def damage_of(edits: Sequence[Edit], document: Document) -> str:

@@ -38,7 +38,8 @@ def unified_diff(path: str, before: bytes, after: bytes) -> str:
     """Return a plain unified diff of the file itself, as `git apply` and `patch -p1` take it, with its path from the current folder."""
     old, new = (_LINE.findall(data.decode("utf-8", "surrogateescape")) for data in (before, after))
     name = _relative(path)
-    return "".join(_with_newlines(difflib.unified_diff(old, new, _headed(f"a/{name}"), _headed(f"b/{name}"))))
+    lines = difflib.unified_diff(old, new, _headed(f"a/{name}"), _headed(f"b/{name}"))
+    return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
 
 
 def _headed(name: str) -> str:
@@ -53,8 +54,3 @@ def _relative(path: str) -> str:
     """Return a path as diffs have it: from the current folder where it lies below it, else from the root, with plain slashes."""
     inside = os.path.relpath(path) if os.path.isabs(path) else os.path.normpath(path)
     return Path(path if inside.startswith("..") else inside).as_posix().lstrip("/")
-
-
-def _with_newlines(lines: Iterator[str]) -> Iterator[str]:
-    for line in lines:
-        yield line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"

@@ -151,7 +151,8 @@ def compare_all(constants: tuple[Any, ...], comparisons: tuple[tuple[str, Any], 
 
 def _compare(constant: Any, op: str, value: Any) -> bool:
     if op in ("is", "may_be", "not"):
-        return any(_equals(constant, one) for one in (value if isinstance(value, tuple) else (value,))) is not (op == "not")
+        asked = value if isinstance(value, tuple) else (value,)
+        return any(constant == one and isinstance(constant, bool) is isinstance(one, bool) for one in asked) is not (op == "not")
     if op == "is_a":
         return type(constant) is {"whole": int, "number": float, "text": str}[value]
     if op == "matches":
@@ -161,7 +162,3 @@ def _compare(constant: Any, op: str, value: Any) -> bool:
     if op == "outside":
         return not value[0] <= constant <= value[1]
     return bool({"at_least": constant >= value, "at_most": constant <= value, "above": constant > value, "below": constant < value}[op])
-
-
-def _equals(a: Any, b: Any) -> bool:
-    return a == b and isinstance(a, bool) is isinstance(b, bool)

@@ -130,7 +130,7 @@ def carried_by(values: Iterable[Value]) -> Iterator[Carried]:
             parts = [(one.name, part) for part in inside(value)]
             if isinstance(value, (Items, DictValue)) and value.each is not None:
                 parts.append((one.name, value.each))
-            if isinstance(value, Bound) and value.function is not None and not value.function.is_static:
+            if isinstance(value, Bound) and value.function is not None and not value.function.is_a("staticmethod"):
                 parts, is_run = [(one.name, value.receiver)], False
             elif cls is not None and isinstance(value, Instance):
                 written = {} if _pickles_itself(cls) else value.written_slots()

@@ -55,7 +55,6 @@ def _nearest(word: str, known: Sequence[str]) -> str:
 
 
 def _names(word: str, rule: Rule) -> bool:
-
     return word == "ALL" or (word != "" and rule.id.startswith(word)) or rule.name == word or rule.id == current(word)
 
 

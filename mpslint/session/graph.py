@@ -165,7 +165,7 @@ class Graph:
             self.runs.update(dict(self._supposed()))
         for entry, closure in self.runs.items():
             for file in closure:
-                self._join(entry.script, file)
+                self.groups[self._root(file)] = self._root(entry.script)
         self._keep_to_budget()
 
     def _launched(self) -> Iterator[tuple[Entry, tuple[str, ...]]]:
@@ -269,9 +269,6 @@ class Graph:
     def _may_import(self, path: str) -> bool:
         found = self.project.named.get(path)
         return found is not None and bool(found.imports or found.paths or found.templates or found.composed)
-
-    def _join(self, one: str, other: str) -> None:
-        self.groups[self._root(other)] = self._root(one)
 
     def _root(self, path: str) -> str:
         while (above := self.groups.setdefault(path, path)) != path:

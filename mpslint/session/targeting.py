@@ -62,7 +62,9 @@ def _root(path: str) -> Path | None:
 def _resolved(root: Path | None, first: tuple[Requirement, ...]) -> Target:
     """Return the Target of a project: what is given, the project's own pins, the environment, and for the rest the newest that fits."""
     target = _with_this_mac(default_target())
-    asked = (*first, *(project_requirements(root) if root is not None else ()), *_of_this_mac(target))
+    macos = target.choices[MACOS]
+    own = [Requirement(MACOS, f"=={format_version(macos.version)}", macos.source)] if macos.source == THIS_MAC else []
+    asked = (*first, *(project_requirements(root) if root is not None else ()), *own)
     found = resolved(target, asked, environment_versions())
     return replace(found, uninstallable=uninstallable(root)) if root is not None else found
 
@@ -82,11 +84,6 @@ def _installed_before(document: Document, root: Path | None) -> Sequence[Require
     if document.kind is not Kind.PYTHON or document.path == STANDARD_INPUT or (root is not None and project_requirements(root)):
         return ()
     return pins_of_starters(absolute(folder_of(document.path))).get(os.path.basename(document.path), ())
-
-
-def _of_this_mac(target: Target) -> list[Requirement]:
-    macos = target.choices[MACOS]
-    return [Requirement(MACOS, f"=={format_version(macos.version)}", macos.source)] if macos.source == THIS_MAC else []
 
 
 def _with_this_mac(target: Target) -> Target:

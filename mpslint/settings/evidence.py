@@ -64,11 +64,12 @@ class Evidence:
         """Return the same evidence with the statements of one file only, in which a fix finds its names; itself for a Document of one."""
         if not self.document.parts:
             return self
-        if part.first_line not in self._scopes:
+        if part not in self.memo:
             lines = range(part.first_line, part.first_line + part.lines)
             parsed = next((one for one in self.parsed.files if one.body and one.body[0].lineno in lines), Parsed([]))
-            self._scopes[part.first_line] = dataclasses.replace(self, parsed=parsed, whole=self)
-        return self._scopes[part.first_line]
+            self.memo[part] = dataclasses.replace(self, parsed=parsed, whole=self)
+        found: Evidence = self.memo[part]
+        return found
 
     def around(self, place: Span) -> Evidence:
         """Return the same evidence with the statements of the file only in which a place lies: a value may be decided in another one."""
@@ -81,10 +82,6 @@ class Evidence:
         while found is not None and not isinstance(found, kinds):
             found = self.parents.get(found)
         return found
-
-    @functools.cached_property
-    def _scopes(self) -> dict[int, Evidence]:
-        return {}
 
     @functools.cached_property
     def trains(self) -> bool:

@@ -36,18 +36,12 @@ MOST_LOOPS = 100
 def gather(facts: Facts, versions: Mapping[str, Version], span_of: Callable[[ast.AST], Span]) -> FilePlans:
     """Return the training runs of a file, and every call that some dialect reads."""
     translator = Translator(versions, span_of)
-    matched = _without_unread(tuple(_match_all(facts.calls, translator)), facts)
+    fitting = ((call, pattern) for call in facts.calls if (pattern := translator.pattern_of(call)) is not None)
+    matched = _without_unread(tuple(Matched(call, one, tuple(translator.settings_of(call, one))) for call, one in fitting), facts)
     loose = [setting for write in facts.attributes for setting in translator.of_attribute(write)]
     loose += [setting for write in facts.environment if (setting := translator.of_environment(write)) is not None]
     gatherer = _Gatherer(facts, matched, loose, translator, span_of, FilePlans((), matched).by_result)
     return FilePlans(tuple(gatherer.plans()), matched)
-
-
-def _match_all(calls: Sequence[Call], translator: Translator) -> Iterator[Matched]:
-    for call in calls:
-        pattern = translator.pattern_of(call)
-        if pattern is not None:
-            yield Matched(call, pattern, tuple(translator.settings_of(call, pattern)))
 
 
 def _without_unread(matched: tuple[Matched, ...], facts: Facts) -> tuple[Matched, ...]:
@@ -126,8 +120,7 @@ class _Gatherer:
         if any(m.pattern.role == "tokenizer" for m in self.matched):
             for call in self.facts.calls:
                 if call.method == "generate":
-                    given = [argument.value for argument in (*call.arguments, *call.keywords.values())]
-                    prompts = (part for value in (*given, *call.unpacked) for part in behind(value, self.by_result))
+                    prompts = (part for value in (*call.given, *call.unpacked) for part in behind(value, self.by_result))
                     found.update(id(part) for part in prompts if part.pattern.role == "tokenizer")
         return frozenset(found)
 
@@ -240,8 +233,8 @@ def behind(value: Value, by_result: Mapping[int, Matched], depth: int = 6) -> It
         if one.owner is not None:
             yield from behind(one.owner, by_result, depth - 1)
         if one.call is not None and (found is None or found.pattern.role != "trainer"):
-            for argument in (*one.call.arguments, *one.call.keywords.values()):
-                yield from behind(argument.value, by_result, depth - 1)
+            for value in one.call.given:
+                yield from behind(value, by_result, depth - 1)
 
 
 def _loaders_behind(value: Value, by_result: Mapping[int, Matched]) -> list[Matched]:

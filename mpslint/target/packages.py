@@ -49,18 +49,11 @@ def _versions(key: str) -> dict[str, Version]:
     return {name: version for name, version in found.items() if version is not None}
 
 
-@functools.lru_cache(maxsize=1)
-def _aliases() -> Mapping[str, str]:
-    """Other names of packages -> the name that the knowledge uses."""
-    data = platform_data("versions").get("also_installed_as", {})
-    return {other: name for name, others in data.items() for other in others}
-
-
 @functools.lru_cache(maxsize=4096)
 def canonical(name: str) -> str:
     """Return the name that the knowledge uses for a package."""
     plain = re.sub(r"[-_.]+", "-", name).lower()
-    return _aliases().get(plain, plain)
+    return next((known for known, others in platform_data("versions").get("also_installed_as", {}).items() if plain in others), plain)
 
 
 def is_known(name: str) -> bool:
@@ -114,12 +107,6 @@ def libraries() -> frozenset[str]:
     """Return the packages that others build on."""
     packages = platform_data("requirements")["packages"].values()
     return frozenset(other for rows in packages for row in rows for key in ("requires", "works_with") for other in row.get(key, ()))
-
-
-@functools.lru_cache(maxsize=1)
-def supports() -> frozenset[str]:
-    """Return the packages that are only installed for libraries."""
-    return frozenset(platform_data("packages")["supports"])
 
 
 @record(frozen=True, slots=True)

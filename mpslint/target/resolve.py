@@ -6,9 +6,10 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from mpslint.core.knowledge import platform_data
 from mpslint.core.record import record
 from mpslint.core.versions import Version, format_version, parse_version
-from mpslint.target.packages import libraries, needs_of, newest_versions, release_numbers, supports, unavailable_with
+from mpslint.target.packages import libraries, needs_of, newest_versions, release_numbers, unavailable_with
 from mpslint.target.requirement import Requirement
 from mpslint.target.specifier import admitting, exact_version
 
@@ -97,9 +98,10 @@ def resolve(asked: Sequence[Requirement], installed: Mapping[str, tuple[str, str
             package.releases, package.is_pinned = package.releases[-1:], True
     # What libraries only rest on, such as tokenizers, gives way to them, even where it is installed. An application that is yet to be
     # installed is installed in its newest release, with libraries that fit it.
+    supports = platform_data("packages")["supports"]
     ordered = sorted(
         packages.values(),
-        key=lambda one: (not one.is_pinned, not one.is_asked, one.installed is not None or one.name in libraries(), one.name in supports()),
+        key=lambda one: (not one.is_pinned, not one.is_asked, one.installed is not None or one.name in libraries(), one.name in supports),
     )
     named = [one for one in ordered if one.is_pinned or one.is_asked or one.installed is not None]
     of_people = {one.name for one in named if one.is_pinned or one.is_asked}

@@ -1,35 +1,52 @@
-"""The arguments of a call, as the domain of tensors needs them."""
+"""The arguments of a call: as they are given, and by parameter, as the domain of tensors needs them."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Protocol
 
 from mpslint.core.record import record
-from mpslint.facts.values import Argument, Value
+from mpslint.facts.values import UNKNOWN, Argument, Value
 from mpslint.tensors.signatures import Signature
 from mpslint.tensors.traits import is_none
 
 
-class Arguments(Protocol):
+@record(frozen=True, slots=True)
+class CallArguments:
     """The arguments of a call, evaluated."""
 
-    @property
-    def positional(self) -> tuple[Argument, ...]:
-        """Those given by position."""
+    positional: tuple[Argument, ...]
+    keywords: dict[str, Argument]
+    is_open: bool
+    unpacked: tuple[Value, ...] = ()
+    """Objects whose entries are not known, given by `**`."""
+    rest: Value = UNKNOWN
+    """What `*` unpacks into arguments of which it isn't known how many they are; Unknown where several do."""
 
     @property
-    def keywords(self) -> dict[str, Argument]:
-        """Those given by name."""
+    def given(self) -> list[Value]:
+        """The values that are given by position."""
+        return [argument.value for argument in self.positional]
 
     @property
-    def unpacked(self) -> tuple[Value, ...]:
-        """Objects given by `**`."""
+    def named(self) -> dict[str, Value]:
+        """The values that are given by name."""
+        return {name: argument.value for name, argument in self.keywords.items()}
 
     @property
-    def is_open(self) -> bool:
-        """Whether others may be given that aren't known."""
+    def all(self) -> list[Value]:
+        """All of these."""
+        return [argument.value for argument in (*self.positional, *self.keywords.values())]
+
+    def first(self) -> Value | None:
+        """The first positional argument's value, or None."""
+        return self.positional[0].value if self.positional else None
+
+    def get(self, index: int, name: str) -> Value | None:
+        """The value of an argument given by position or by name, or None."""
+        if index < len(self.positional):
+            return self.positional[index].value
+        return self.keywords[name].value if name in self.keywords else None
 
 
 @record(frozen=True, eq=False)

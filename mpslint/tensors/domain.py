@@ -9,7 +9,7 @@ from mpslint.facts.events import Certainty, Operand, TensorEvent
 from mpslint.facts.joined import join_all
 from mpslint.facts.values import CHILD, UNKNOWN, Argument, Bound, Class, Function, Instance, Items, Known, Symbol, Value, weakened
 from mpslint.tensors import gone_through, loaders
-from mpslint.tensors.arguments import Arguments, given_to
+from mpslint.tensors.arguments import CallArguments, given_to
 from mpslint.tensors.graphs import differentiate
 from mpslint.tensors.kinds import fits, load_kinds
 from mpslint.tensors.libraries import for_device, place
@@ -50,7 +50,7 @@ from mpslint.tensors.weights import as_parameter, weights_by
 
 
 def call(
-    m: Machine, callee: Value, name: str, method: str, receiver: Value | None, arguments: Arguments, node: ast.Call, result: Instance
+    m: Machine, callee: Value, name: str, method: str, receiver: Value | None, arguments: CallArguments, node: ast.Call, result: Instance
 ) -> Value | None:
     """Return what a call of something outside gives, where it is about tensors; None where the domain has nothing to say.
 
@@ -59,8 +59,7 @@ def call(
     kinds = load_kinds()
     place(m, name, receiver, arguments, node)
     if method in kinds.differentiates or name in kinds.differentiates:
-        given = (one.value for one in (*arguments.positional, *arguments.keywords.values()))
-        differentiate(m, [*given, *([receiver] if receiver is not None else [])])
+        differentiate(m, [*arguments.all, *([receiver] if receiver is not None else [])])
     positional, keywords = arguments.positional, arguments.keywords
     if isinstance(callee, Instance) and not callee.kind and callee.cls is None and PLACE in callee.slots:
         callee.kind = kinds.module  # what was moved and is called
@@ -106,7 +105,7 @@ def call(
     return None
 
 
-def note_swapped(m: Machine, node: ast.Call, callee: Value, name: str, receiver: Value | None, arguments: Arguments) -> None:
+def note_swapped(m: Machine, node: ast.Call, callee: Value, name: str, receiver: Value | None, arguments: CallArguments) -> None:
     """Note that a layer or a function is given a tensor whose dimensions are swapped, and weren't copied."""
     own = [Argument(receiver, getattr(node.func, "value", None))] if receiver is not None and is_tensor(receiver) else []
     first = next(iter((*own, *arguments.positional)), None)
@@ -115,7 +114,7 @@ def note_swapped(m: Machine, node: ast.Call, callee: Value, name: str, receiver:
         note(m, TensorEvent("swapped", node, (Operand(first.value, "", "", first.node),), Certainty.SURE, m.context, of))
 
 
-def _function(m: Machine, name: str, arguments: Arguments, node: ast.Call, result: Instance) -> Value | None:
+def _function(m: Machine, name: str, arguments: CallArguments, node: ast.Call, result: Instance) -> Value | None:
     """Return what a function or a class of outside gives that the tables know; None for another one."""
     kinds, signatures = load_kinds(), load_signatures()
     positional, keywords, is_open = arguments.positional, arguments.keywords, arguments.is_open
@@ -129,7 +128,7 @@ def _function(m: Machine, name: str, arguments: Arguments, node: ast.Call, resul
     if name == kinds.generator:
         on = next(iter((*positional, *keywords.values())), Argument(Known(kinds.default_place, node), node)).value
         return typed(result, kinds.generator, place=UNKNOWN if is_open else on)
-    if name in kinds.loads_onto and (onto := _onto(kinds.loads_onto[name], positional, keywords)) is not None:
+    if name in kinds.loads_onto and (onto := arguments.get(*kinds.loads_onto[name])) is not None and "" not in devices_of(onto):
         result.slots[PLACE] = onto
         return result
     if name in kinds.wrappers and positional:
@@ -148,19 +147,12 @@ def _function(m: Machine, name: str, arguments: Arguments, node: ast.Call, resul
         return typed(result, kinds.tensor, place=where, dtype=dtype, graph=Known(False), zero=Known(False))
     if signature is not None:
         return apply(m, signature, given_to(signature, None, node, positional, keywords, is_open), node, result)
-    if (made := loaders.make(m, name, positional, keywords, node, result)) is not None:
+    if (made := loaders.make(m, name, arguments, node, result)) is not None:
         return made
     if fits(name, kinds.module_makers):
         make_module(m, None, positional, keywords, node, result)
         return result
     return None
-
-
-def _onto(said: tuple[int, str], positional: tuple[Argument, ...], keywords: dict[str, Argument]) -> Value | None:
-    """Return the device onto which something is loaded; None where none is named."""
-    number, keyword = said
-    given = keywords[keyword].value if keyword in keywords else positional[number].value if len(positional) > number else UNKNOWN
-    return given if "" not in devices_of(given) else None
 
 
 def note_generator(m: Machine, name: str, keywords: dict[str, Argument], drawn: Value, node: ast.Call) -> None:
@@ -189,7 +181,7 @@ def hand_over(m: Machine, node: ast.Call, name: str, arguments: list[Argument]) 
     meet(m, node, operands, "outside call", name, scalars=True, is_known=False)
 
 
-def _method(m: Machine, receiver: Instance, method: str, arguments: Arguments, node: ast.Call, result: Instance) -> Value | None:
+def _method(m: Machine, receiver: Instance, method: str, arguments: CallArguments, node: ast.Call, result: Instance) -> Value | None:
     """Return what a method of a tensor, an array or a module gives."""
     kinds = load_kinds()
     positional, keywords = arguments.positional, arguments.keywords
@@ -200,12 +192,8 @@ def _method(m: Machine, receiver: Instance, method: str, arguments: Arguments, n
     if is_module(receiver):
         if method in kinds.gives_weights:
             return weights_by(receiver, kinds.gives_weights[method], result)
-        if (
-            (content := gone_through.content_of(receiver)) is not None
-            and isinstance(content, Items)
-            and method in kinds.adding
-            and positional
-        ):
+        content = gone_through.content_of(receiver) if method in kinds.adding and positional else None
+        if isinstance(content, Items):
             added = positional[-1].value
             if content.open:
                 m.store.change(content, dict(content.slots), True, join_all([content.each or UNKNOWN, added]))
@@ -227,17 +215,17 @@ def _method(m: Machine, receiver: Instance, method: str, arguments: Arguments, n
     return apply(m, signature, given_to(signature, receiver, node, positional, keywords, arguments.is_open), node, result)
 
 
-def _set_mode(m: Machine, receiver: Instance, method: str, arguments: Arguments, node: ast.Call) -> Value:
+def _set_mode(m: Machine, receiver: Instance, method: str, arguments: CallArguments, node: ast.Call) -> Value:
     """Carry out `module.eval()`, `tensor.requires_grad_(False)` and their like, which give what they are called on."""
     kinds = load_kinds()
-    given = next((one.value for one in (*arguments.positional, *arguments.keywords.values())), Known(kinds.modes[method], node))
+    given = next(iter(arguments.all), Known(kinds.modes[method], node))
     if receiver.cls is None and receiver.name not in load_signatures() and is_module(receiver):
         receiver.slots.setdefault(GRAPH, Known(True, weak=True))  # it has this method: it is a module for sure
     set_all(m, receiver, GRAPH if method.startswith(kinds.graph_switch) else TRAINING, given if isinstance(given, Known) else UNKNOWN)
     return receiver
 
 
-def _moved_unknown(m: Machine, receiver: Instance, method: str, arguments: Arguments, node: ast.Call) -> Value | None:
+def _moved_unknown(m: Machine, receiver: Instance, method: str, arguments: CallArguments, node: ast.Call) -> Value | None:
     """Return what is left of an unknown object that is moved or cast: a module itself, a tensor of which nothing else is known."""
     kinds = load_kinds()
     if method not in kinds.moves and method not in kinds.casts:

@@ -6,32 +6,10 @@ import ast
 from collections.abc import Sequence
 
 from mpslint.facts.joined import join_all
-from mpslint.facts.values import (
-    IN_EACH_ROUND,
-    UNKNOWN,
-    DictEntry,
-    Instance,
-    Items,
-    Mapping,
-    OneOf,
-    Value,
-    alternatives_of,
-    count_made,
-)
+from mpslint.facts.values import IN_EACH_ROUND, UNKNOWN, DictEntry, Instance, Items, Mapping, OneOf, Value, alternatives_of, count_made
 from mpslint.tensors.dimensions import row_of
 from mpslint.tensors.signatures import load_signatures
-from mpslint.tensors.traits import (
-    EACH,
-    KEY,
-    WHOLE,
-    has_traits,
-    is_array,
-    is_module,
-    is_tensor,
-    like,
-    part_of,
-    trait,
-)
+from mpslint.tensors.traits import EACH, KEY, WHOLE, has_traits, is_array, is_module, is_tensor, like, part_of, trait
 
 
 def alike(values: Sequence[Value]) -> Value:
@@ -172,10 +150,8 @@ def of_builtin(name: str, values: list[Value], result: Instance) -> None:
 
 def value_of(entries: Mapping) -> Value:
     """Return what the tensors that a dict holds have in common; Unknown where it may hold something else."""
-    values = [
-        *(one.value for one in entries.slots.values() if isinstance(one, DictEntry)),
-        *([entries.each] if entries.each is not None else []),
-    ]
+    values = [one.value for one in entries.slots.values() if isinstance(one, DictEntry)]
+    values += [entries.each] if entries.each is not None else []
     is_all = bool(values) and all(map(has_traits, values)) and (entries.each is not None or not entries.is_open)
     return join_all(values) if is_all else UNKNOWN
 

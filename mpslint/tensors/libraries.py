@@ -9,7 +9,7 @@ from typing import Any
 from mpslint.facts.events import Certainty, Operand, TensorEvent
 from mpslint.facts.values import UNKNOWN, Argument, Function, Instance, Known, Value, alternatives_of, origin_of, weakened
 from mpslint.tensors import loaders
-from mpslint.tensors.arguments import Arguments
+from mpslint.tensors.arguments import CallArguments
 from mpslint.tensors.kinds import fits, load_kinds
 from mpslint.tensors.meet import is_assumed, met, note, note_unfollowed, note_use, wide
 from mpslint.tensors.methods import note_wide_module
@@ -17,7 +17,7 @@ from mpslint.tensors.modules import move, unplace_within
 from mpslint.tensors.traits import DTYPE, EACH, PARTS, PLACE, Machine, devices_of, elements_of, is_module, joined_trait, like, trait, typed
 
 
-def place(m: Machine, name: str, receiver: Value | None, arguments: Arguments, node: ast.AST) -> None:
+def place(m: Machine, name: str, receiver: Value | None, arguments: CallArguments, node: ast.AST) -> None:
     """Carry out what a call does that moves models, and the batches of loaders, by itself."""
     kinds = load_kinds()
     if name in kinds.summaries:
@@ -25,7 +25,7 @@ def place(m: Machine, name: str, receiver: Value | None, arguments: Arguments, n
     said = kinds.placers.get(name)
     if said is None:
         return
-    options = [receiver, *(one.value for one in (*arguments.positional, *arguments.keywords.values()))]
+    options = [receiver, *arguments.all]
     made_by = [one.call.keywords for one in options if isinstance(one, Instance) and one.call is not None and not one.kind]
     gpu = Known(kinds.gpu, node, weak=_may_stay(arguments.keywords, *made_by))
     note_use(m, gpu)
@@ -45,7 +45,7 @@ def place(m: Machine, name: str, receiver: Value | None, arguments: Arguments, n
                 move(m, one, gpu, None)
 
 
-def _summarise(m: Machine, sized: str, arguments: Arguments, node: ast.AST) -> None:
+def _summarise(m: Machine, sized: str, arguments: CallArguments, node: ast.AST) -> None:
     """Carry out what a function does that prints the layers of a model: it moves it to the CPU where it is given a size, or refuses it."""
     kinds, keywords = load_kinds(), arguments.keywords
     model = next(iter(arguments.positional), keywords.get("model"))

@@ -9,7 +9,6 @@ from mpslint.facts.joined import join_all
 from mpslint.facts.values import (
     IN_EACH_ROUND,
     UNKNOWN,
-    Argument,
     AtMost,
     Bound,
     DictEntry,
@@ -23,6 +22,7 @@ from mpslint.facts.values import (
     alternatives_of,
     count_made,
 )
+from mpslint.tensors.arguments import CallArguments
 from mpslint.tensors.dimensions import row_of
 from mpslint.tensors.gone_through import alike, anew, copied_as, each_of
 from mpslint.tensors.kinds import Kinds, fits, load_kinds
@@ -45,11 +45,9 @@ from mpslint.tensors.traits import (
 )
 
 
-def make(
-    m: Machine, name: str, positional: tuple[Argument, ...], keywords: dict[str, Argument], node: ast.Call, result: Instance
-) -> Value | None:
+def make(m: Machine, name: str, arguments: CallArguments, node: ast.Call, result: Instance) -> Value | None:
     """Return a loader or a data set that a call makes, with what going through it gives; None for another call."""
-    kinds = load_kinds()
+    kinds, positional, keywords = load_kinds(), arguments.positional, arguments.keywords
     if name in kinds.tensor_data:
         rows = [row_of(one.value) if is_tensor(one.value) else UNKNOWN for one in positional]
         result.slots[EACH] = Items("tuple", dict(enumerate(rows)), node)
@@ -60,8 +58,8 @@ def make(
         if name.endswith("split"):
             result.slots[EACH] = Instance(f"{name}[]", owner=result, slots={EACH: result.slots[EACH]})
         return result
-    passed = (positional[0] if positional else keywords.get("iterable")) if name in kinds.passing else None
-    if passed is not None and (each := each_of(going_through(m, passed.value, node))) is not None:
+    passed = arguments.get(0, "iterable") if name in kinds.passing else None
+    if passed is not None and (each := each_of(going_through(m, passed, node))) is not None:
         result.slots[EACH] = each
         return result
     if name in kinds.collates and positional and isinstance(samples := positional[0].value, Items):
@@ -77,25 +75,21 @@ def make(
             for key, value in kinds.cpu_batches_when.items()
         )
         batch = batch_on_cpu(node, result) if is_tensors else None
-        if batch is not None and (dtypes := _wide_dtypes(name, keywords, node)):
+        said = kinds.wide_batches  # some of the tensors in a batch may have dtypes that MPS lacks
+        dtypes: list[Value] = [
+            Known(dtype, node) for dtype in said["made_by"].get(name, ()) if not keywords.keys().isdisjoint(said["arguments"])
+        ]
+        if batch is not None and dtypes:
             batch.slots[DTYPE] = join_all(dtypes)  # of one of its tensors, and so of the batch where it's moved; which one isn't known
             batch.slots[EACH] = retyped(like(batch), dtype=join_all([*dtypes, Known(kinds.default_dtype, node)]))
         return batch
     if name not in kinds.loaders:
         return None
     said = kinds.loaders[name]
-    data = (
-        keywords[said["data"]].value
-        if said["data"] in keywords
-        else positional[said["position"]].value
-        if len(positional) > said["position"]
-        else UNKNOWN
-    )
+    data, size = arguments.get(said["position"], said["data"]) or UNKNOWN, arguments.get(*said["size"]) or Known(1)
     collate = keywords[said["collate"]].value if said["collate"] in keywords else Known(None)
     begun = count_made()
     sample = sample_of(m, data, node)
-    number, word = said["size"]
-    size = keywords[word].value if word in keywords else positional[number].value if len(positional) > number else Known(1)
     is_other = any(key in keywords for key in said["others"])
     if all(isinstance(one, Known) and one.value is None for one in (size, collate)):
         result.slots[EACH] = _converted(sample, node)
@@ -250,12 +244,6 @@ def generated(yields: Sequence[Value]) -> Value:
     """Return what a generator is that gives tensors, arrays, or tuples or dicts of them: going through it gives one that stands for all."""
     each = alike(yields)
     return UNKNOWN if each is UNKNOWN else Instance("builtins.generator", slots={EACH: each})
-
-
-def _wide_dtypes(name: str, keywords: dict[str, Argument], node: ast.AST) -> list[Value]:
-    """Return the dtypes that one of the tensors in a batch may have that MPS lacks, by what makes it and what that is given."""
-    said = load_kinds().wide_batches
-    return [Known(dtype, node) for dtype in said["made_by"].get(name, ()) if not keywords.keys().isdisjoint(said["arguments"])]
 
 
 def batch_on_cpu(node: ast.AST, made: Instance | None = None, is_sure: bool = True) -> Instance:

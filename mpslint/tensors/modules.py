@@ -91,7 +91,7 @@ def make_module(
     note_use(m, trait(made, PLACE))
     if signature is None:
         return
-    made.slots[WEIGHTS] = Known(with_arguments(signature, {name for name, one in given.items() if not is_none(one.value)}, ()).weights)
+    made.slots[WEIGHTS] = Known(with_arguments(signature, frozenset(name for name, one in given.items() if not is_none(one.value))).weights)
     for name in signature.registered:
         if name in given:
             one = given[name].value  # a container of modules keeps no list that it is given
@@ -244,16 +244,11 @@ def write_data(m: Machine, tensor: Instance, name: str, value: Value) -> bool:
     return True
 
 
-def unplace(m: Machine, module: Instance) -> None:
-    """Forget where the modules within one lie: whether it moves is seen by nobody."""
-    move(m, module, UNKNOWN, None, is_seen=False)
-
-
 def unplace_within(m: Machine, value: Value) -> None:
     """Forget where the modules in a list lie: something that isn't known may be one of them, and move."""
     for one in elements_of(value):
         if isinstance(one, Instance) and is_module(one):
-            unplace(m, one)
+            move(m, one, UNKNOWN, None, is_seen=False)
 
 
 def register(m: Machine, module: Instance, name: Value, value: Value) -> None:
@@ -287,16 +282,9 @@ def call_module(
     named = dict(zip(own.called_with, positional, strict=False)) if own is not None else {}
     if own is not None and own.does in load_signatures() and module.cls is None:
         done = load_signatures()[own.does]
-        given = GivenByName(
-            {
-                **_of_class(own, module),
-                **{key: Argument(module.slots[key], node.func) for key in own.registered if key in module.slots},
-                **named,
-                **keywords,
-            },
-            False,
-        )
-        ordered = {key: given.values[key] for key in sorted(given.values, key=lambda key: key not in own.called_with)}
+        held = {key: Argument(module.slots[key], node.func) for key in own.registered if key in module.slots}
+        given = {**_of_class(own, module), **held, **named, **keywords}
+        ordered = {key: given[key] for key in sorted(given, key=lambda key: key not in own.called_with)}
         return apply(m, done, GivenByName(ordered, False), node, result)
     if positional and not is_without_graph(m):
         note_frozen(m, module, positional[0].value)
@@ -367,12 +355,8 @@ def sorted_children(module: Instance) -> list[tuple[Any, Value]]:
     """Return the modules that a container holds by number, in order."""
     return sorted(
         ((key[1], one) for key, one in module.slots.items() if isinstance(key, tuple) and key[0] == CHILD and isinstance(key[1], int)),
-        key=_number,
+        key=lambda child: int(child[0]),
     )
-
-
-def _number(child: tuple[Any, Value]) -> int:
-    return int(child[0])
 
 
 def _through(m: Machine, inner: Sequence[Value], value: Value, node: ast.Call) -> Value | None:

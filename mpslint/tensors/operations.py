@@ -112,7 +112,7 @@ def _type_of(number: Value) -> type | None:
     return int if number is WHOLE else None if number is NUMBER else float
 
 
-def unary(m: Machine, node: ast.UnaryOp, value: Value) -> Value | None:
+def unary(node: ast.UnaryOp, value: Value) -> Value | None:
     """Return what `-a` and `~a` make of a tensor, an array or a named number; None for others."""
     if is_number(value) and not isinstance(node.op, ast.Not):
         return value if value is REAL else NUMBER

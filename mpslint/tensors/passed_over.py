@@ -50,17 +50,8 @@ def note_left(m: Machine) -> None:
         for move in choice.passed_over:
             left = _left(move.moved) if load_kinds().is_absent(device_text(move.place)) else ""
             if left:
-                note(
-                    m,
-                    TensorEvent(
-                        "left",
-                        move.call,
-                        (Operand(move.moved, load_kinds().default_place, dtype_of(joined_trait(move.moved, DTYPE))),),
-                        Certainty.SURE,
-                        choice.context,
-                        left,
-                    ),
-                )
+                operand = Operand(move.moved, load_kinds().default_place, dtype_of(joined_trait(move.moved, DTYPE)))
+                note(m, TensorEvent("left", move.call, (operand,), Certainty.SURE, choice.context, left))
                 break
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import field
 from typing import Any
 
@@ -155,14 +155,9 @@ def _tuples(value: Any) -> Any:
     return tuple(_tuples(one) for one in value) if isinstance(value, list) else value
 
 
-def with_arguments(signature: Signature, given: Collection[str], tensors: Collection[str]) -> Signature:
-    """Return a signature as it is where some arguments are given, neither None nor False, and some of them are tensors."""
-    is_one = not (signature.with_tensors or signature.with_arguments)
-    return signature if is_one else _variant(signature, frozenset(given), frozenset(tensors))
-
-
 @functools.lru_cache(maxsize=10_000)
-def _variant(signature: Signature, given: frozenset[str], tensors: frozenset[str]) -> Signature:
+def with_arguments(signature: Signature, given: frozenset[str], tensors: frozenset[str] = frozenset()) -> Signature:
+    """Return a signature as it is where some arguments are given, neither None nor False, and some of them are tensors."""
     for name, said in signature.with_tensors.items():
         if name in tensors:
             return signature_of(signature.name, said)

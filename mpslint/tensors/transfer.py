@@ -201,12 +201,8 @@ def _dtype(m: Machine, signature: Signature, word: str, given: GivenByName, node
         return OF_ARRAY if word == "array" and found is UNKNOWN else found
     names = signature.operands[:1] if word == "first" else signature.operands
     values = [one for argument in given.all(names) for one in elements_of(argument.value)]
-    operands = [one for value in values if _is_operand(value) and (one := typed_operand(value)) is not None]
+    operands = [one for value in values if (one := typed_operand(value)) is not None]
     return result_dtype(word, operands, Known("float64", node) if is_of_arrays else default_dtype(m, node), is_of_arrays)
-
-
-def _is_operand(value: Value) -> bool:
-    return not (isinstance(value, Known) and (value.value is None or isinstance(value.value, str)))
 
 
 def _graph(m: Machine, signature: Signature, given: GivenByName, operands: list[Met]) -> Value:

@@ -53,7 +53,7 @@ def test_findings_exit_with_1_and_show_place_cause_and_fix(folder: Path) -> None
     assert done.returncode == 1
     assert "bad.py:2:33" in done.stdout
     assert "MPS101" in done.stdout
-    assert "fp16=torch.cuda.is_available()" in done.stdout
+    assert "fp16=not torch.backends.mps.is_available()" in done.stdout
     assert "\x1b" not in done.stdout
 
 
@@ -167,7 +167,7 @@ def test_fix_shows_and_apply_writes(folder: Path) -> None:
     """Without --apply a diff and exit code 1; with it the file changes, and a second time there is nothing to do."""
     shown = run("fix", "bad.py", "--select", "MPS101", cwd=folder)
     assert shown.returncode == 1
-    assert "+args = TrainingArguments('out', fp16=torch.cuda.is_available())" in shown.stdout
+    assert "+args = TrainingArguments('out', fp16=not torch.backends.mps.is_available())" in shown.stdout
     assert (folder / "bad.py").read_text() == BAD
 
     applied = run("fix", "bad.py", "--select", "MPS101", "--apply", "--backup", cwd=folder)

@@ -92,7 +92,7 @@ def test_a_notebook_is_shown_by_cells(folder: Path) -> None:
 
     assert "bad.ipynb cell 2\n" in done.output
     assert "-args = TrainingArguments('out', fp16=True, d" in done.output
-    assert "+args = TrainingArguments('out', fp16=torch.cuda.is_available(), d" in done.output
+    assert "+args = TrainingArguments('out', fp16=not torch.backends.mps.is_available(), d" in done.output
     assert "cell 1" not in done.output
 
 
@@ -125,7 +125,7 @@ def test_what_could_not_be_read_is_said(folder: Path) -> None:
 
     done = run("half.ipynb", "--apply")
     assert "half.ipynb:cell 1:1:5 not read: does not parse" in done.output
-    assert "fp16=torch.cuda.is_available()" in (folder / "half.ipynb").read_text()
+    assert "fp16=not torch.backends.mps.is_available()" in (folder / "half.ipynb").read_text()
     done = run("broken.py", "--apply")
     assert (done.exit_code, done.stdout) == (3, "")
     assert "broken.py:3:5: does not parse" in done.stderr

@@ -168,7 +168,7 @@ def test_fix_only_prints_a_line_a_fix_and_does_not_fail(folder: Path) -> None:
     done = mpslint("fix", "--apply", "--fix-only", "bad.py", "--select", "MPS101")
 
     assert done.exit_code == 0
-    assert done.output.splitlines()[0] == "bad.py:2:33 MPS101 fp16-mixed-precision: fp16=torch.cuda.is_available()"
+    assert done.output.splitlines()[0] == "bad.py:2:33 MPS101 fp16-mixed-precision: fp16=not torch.backends.mps.is_available()"
     assert len(done.output.splitlines()) == 2
 
 

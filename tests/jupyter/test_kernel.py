@@ -63,7 +63,7 @@ def test_a_fix_is_offered_as_the_next_cell() -> None:
     (_, _), (_, payload) = ran(TRAINING, "%mpslint fix 3 --select MPS101")
 
     [text] = [one["text"] for one in payload if one["source"] == "set_next_input"]
-    assert "fp16=torch.cuda.is_available()" in text
+    assert "fp16=not torch.backends.mps.is_available()" in text
 
 
 def test_on_checks_each_cell_before_it_runs() -> None:

@@ -114,7 +114,7 @@ def test_a_fix_goes_into_the_next_cell_or_in_place_of_the_cell(
     run(shell, "%%mpslint fix --select MPS101\nran = 1\n" + bad)
 
     assert [replace for _, replace in given] == [False, True]
-    assert all("fp16=torch.cuda.is_available()" in text and "mpslint" not in text for text, _ in given)
+    assert all("fp16=not torch.backends.mps.is_available()" in text and "mpslint" not in text for text, _ in given)
     assert "ran" not in shell.user_ns
 
 
@@ -179,7 +179,7 @@ def test_check_as_a_library() -> None:
     (edit,) = finding.edits
 
     assert (finding.rule, finding.severity, finding.cell, finding.line, finding.column) == ("MPS101", "warning", None, 3, 33)
-    assert (finding.fix, finding.safety) == ("fp16=torch.cuda.is_available()", "safe")
+    assert (finding.fix, finding.safety) == ("fp16=not torch.backends.mps.is_available()", "safe")
     assert text[: edit.start] + edit.text + text[edit.end :] == mpslint.fix(text).text
     cells = notebook("x = 1\n", text).decode()
     (inside,) = mpslint.check(cells, filename="n.ipynb").findings

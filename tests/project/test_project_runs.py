@@ -151,7 +151,7 @@ def test_a_fix_in_another_file_imports_what_it_needs_there(tmp_path: Path) -> No
 
     assert not fixed["train.py"].is_changed
     text = fixed["config.py"].data.decode()
-    assert text == '"""Values."""\n\nimport torch\nPRECISION = "fp16" if torch.cuda.is_available() else "no"\n'
+    assert text == '"""Values."""\n\nimport torch\nPRECISION = "no" if torch.backends.mps.is_available() else "fp16"\n'
 
 
 def test_what_a_configuration_file_decides_is_mended_there(tmp_path: Path) -> None:

@@ -292,7 +292,7 @@ def test_github_annotations_stand_on_the_line_of_the_file(folder: Path) -> None:
     assert command in COMMANDS.values()
     assert "fp16=True" in (folder / NOTEBOOK).read_text().splitlines()[int(properties["line"]) - 1]
     assert said.startswith("cell 2, line 3: ")
-    assert said.endswith("\nFix (safe): fp16=torch.cuda.is_available()")
+    assert said.endswith("\nFix (safe): fp16=not torch.backends.mps.is_available()")
     assert found[PYTHON, "MPS101 fp16-mixed-precision"][1]["col"] == "35"
     assert found[BROKEN, "mpslint"][0] == "error"
     assert found[NOTEBOOK, "mpslint"][0] == "warning"

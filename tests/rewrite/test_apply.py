@@ -27,8 +27,8 @@ PADDED = CAUSAL + 'data = data.map(lambda rows: tokenizer(rows["text"], truncati
 VARYING = CAUSAL + 'data = data.map(lambda rows: tokenizer(rows["text"], truncation=True, max_length=1024))\n'
 MODEL = 'AutoModelForCausalLM.from_pretrained("gpt2")'
 SPLIT = (
-    "per_device_train_batch_size={old} if torch.cuda.is_available() else 4, "
-    "gradient_accumulation_steps={steps} if torch.cuda.is_available() else {more}"
+    "per_device_train_batch_size=4 if torch.backends.mps.is_available() else {old}, "
+    "gradient_accumulation_steps={more} if torch.backends.mps.is_available() else {steps}"
 )
 """A batch that is split for the Mac alone."""
 
@@ -44,7 +44,9 @@ def fixed_by_some(text: str) -> Fixed:
 PLACES = {
     "the argument": (
         IMPORT + 'args = TrainingArguments("out", fp16=True)  # half\n',
-        {'args = TrainingArguments("out", fp16=True)  # half': 'args = TrainingArguments("out", fp16=torch.cuda.is_available())  # half'},
+        {
+            'args = TrainingArguments("out", fp16=True)  # half': 'args = TrainingArguments("out", fp16=not torch.backends.mps.is_available())  # half'
+        },
     ),
     "the constant that is nothing but this setting": (
         IMPORT + 'use_fp16 = True  # on CUDA\nargs = TrainingArguments("out", fp16=use_fp16)\n',
@@ -62,7 +64,7 @@ PLACES = {
     ),
     "inside dict()": (
         IMPORT + 'args = TrainingArguments(**dict(output_dir="out", fp16=True))\n',
-        {"fp16=True": "fp16=torch.cuda.is_available()"},
+        {"fp16=True": "fp16=not torch.backends.mps.is_available()"},
     ),
     "the default of a dataclass": (
         "from dataclasses import dataclass\n"
@@ -75,7 +77,7 @@ PLACES = {
         + IMPORT
         + 'parser = argparse.ArgumentParser()\nparser.add_argument("--half", type=bool, default=True)\n'
         + 'args = TrainingArguments("out", fp16=parser.parse_args().half)\n',
-        {"default=True": "default=torch.cuda.is_available()"},
+        {"default=True": "default=not torch.backends.mps.is_available()"},
     ),
     "both trainers, and not the constant that they share": (
         PADDED
@@ -100,17 +102,18 @@ PLACES = {
         + f"Trainer({MODEL}, TrainingArguments('out', fp16=True, per_device_train_batch_size=16), train_dataset=data,\n"
         + "        data_collator=DataCollatorForLanguageModeling(tokenizer, mlm=False))\n",
         {
-            "fp16=True, per_device_train_batch_size=16": "fp16=torch.cuda.is_available(), " + SPLIT.format(old=16, steps=1, more=4),
+            "fp16=True, per_device_train_batch_size=16": "fp16=not torch.backends.mps.is_available(), "
+            + SPLIT.format(old=16, steps=1, more=4),
             "mlm=False": "mlm=False, pad_to_multiple_of=64",
         },
     ),
     "what asks the machine keeps its answer for CUDA": (
         IMPORT + 'args = TrainingArguments("out", fp16=not torch.cuda.is_bf16_supported())\n',
-        {"fp16=not": "fp16=torch.cuda.is_available() and not"},
+        {"fp16=not": "fp16=not torch.backends.mps.is_available() and not"},
     ),
     "what is compared, too": (
         IMPORT + 'dtype = torch.float16\nargs = TrainingArguments("out", fp16=dtype == torch.float16)\n',
-        {"fp16=dtype": "fp16=torch.cuda.is_available() and dtype"},
+        {"fp16=dtype": "fp16=not torch.backends.mps.is_available() and dtype"},
     ),
 }
 
@@ -157,7 +160,7 @@ def test_a_new_argument_stands_beside_those_it_belongs_with() -> None:
     before = PADDED + f"args = TrainingArguments({arguments})\nTrainer({MODEL}, args, train_dataset=data).train()\n"
     expected = before.replace(
         "size=16,  # fits an A100\n",
-        "size=16 if torch.cuda.is_available() else 4,  # fits an A100\n    gradient_accumulation_steps=1 if torch.cuda.is_available() else 4,\n",
+        "size=4 if torch.backends.mps.is_available() else 16,  # fits an A100\n    gradient_accumulation_steps=4 if torch.backends.mps.is_available() else 1,\n",
     )
 
     assert fixed_by_some(before).data.decode() == expected
@@ -223,7 +226,7 @@ def test_the_summarization_sample() -> None:
 
         assert {finding.rule for finding in safe.left if finding.severity != "note"} == {"MPS402"}  # its fix changes what is generated
         for wanted in (
-            *SPLIT.format(old="batch_size", steps=1, more=4).split(", "), "per_device_eval_batch_size=batch_size", "fp16=torch.cuda.is_available()",
+            *SPLIT.format(old="batch_size", steps=1, more=4).split(", "), "per_device_eval_batch_size=batch_size", "fp16=not torch.backends.mps.is_available()",
             "pad_to_multiple_of=64", "max_input_length = 1024",
         ):  # fmt: skip
             assert wanted in safe.text, wanted

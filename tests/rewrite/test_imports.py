@@ -85,14 +85,14 @@ def test_no_fix_is_made_where_the_name_means_something_else(code: str) -> None:
 )
 def test_a_name_that_other_scopes_bind_is_still_the_module(code: str) -> None:
     """So is one that stands in where the import fails."""
-    assert "fp16=torch.cuda.is_available()" in fix(f"{ARGUMENTS}{code}main()\n", select=["MPS101"]).text
+    assert "fp16=not torch.backends.mps.is_available()" in fix(f"{ARGUMENTS}{code}main()\n", select=["MPS101"]).text
 
 
 def test_an_alias_that_the_function_binds_anew_is_not_used() -> None:
     """The module is imported by its own name."""
     fixed = fix(f"{ARGUMENTS}import torch as t\n{RUN}    t = 1\nmain()\n", select=["MPS101"]).text
     assert fixed.startswith(f"import torch\n{ARGUMENTS}")
-    assert "fp16=torch.cuda.is_available()" in fixed
+    assert "fp16=not torch.backends.mps.is_available()" in fixed
 
 
 VARIABLE = 'os.environ["CUDA_VISIBLE_DEVICES"] = "5"\n'

@@ -66,7 +66,7 @@ def test_a_quick_fix_writes_what_fix_writes_for_its_rule(samples: Path, tmp_path
     mpslint("fix", str(copy), "--apply", "--select", "MPS101", folder=tmp_path)
 
     assert editor.texts[path.as_uri()] == copy.read_text(encoding="utf-8")
-    assert fix["title"] == "mpslint MPS101: fp16=torch.cuda.is_available()"
+    assert fix["title"] == "mpslint MPS101: fp16=not torch.backends.mps.is_available()"
     assert fix["diagnostics"] == [found]
 
 

@@ -74,7 +74,7 @@ def test_a_notebook_opened_as_text_has_its_diagnostics_in_the_json(samples: Path
     assert "fp16=True" in line
     assert {one["code"] for one in diagnostics} == {one["rule"] for one in checked(path)}
     assert json.loads(editor.texts[path.as_uri()])["metadata"] == json.loads(text)["metadata"]
-    assert '"    fp16=torch.cuda.is_available(),\\n"' in editor.texts[path.as_uri()]
+    assert '"    fp16=not torch.backends.mps.is_available(),\\n"' in editor.texts[path.as_uri()]
 
 
 def test_a_finding_says_where_the_value_was_written_and_what_it_is_about(tmp_path: Path) -> None:

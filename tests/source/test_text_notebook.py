@@ -90,7 +90,7 @@ def test_findings_are_in_cells_and_on_lines_of_the_file(name: str, text: str, ce
     old, new = text.splitlines(), fixed.data.decode().splitlines()
     changed = [line for line in new if line not in old]
     assert [line.strip() for line in changed if "import torch" not in line] == [
-        'args = TrainingArguments("out", fp16=torch.cuda.is_available())'
+        'args = TrainingArguments("out", fp16=not torch.backends.mps.is_available())'
     ]
     assert fixed.after.findings == ()
 
@@ -100,7 +100,7 @@ def test_marimo_gets_no_second_import() -> None:
     fixed = mpslint.fix(MARIMO, filename="nb.py").text
 
     assert fixed.count("import torch") == 1
-    assert "fp16=torch.cuda.is_available()" in fixed
+    assert "fp16=not torch.backends.mps.is_available()" in fixed
 
 
 def test_marimo_gets_one_import_for_several_cells() -> None:
@@ -114,7 +114,7 @@ def test_marimo_gets_one_import_for_several_cells() -> None:
     result = mpslint.fix(text, filename="nb.py")
 
     assert result.text.count("import torch\n    from transformers") == result.text.count("import torch") == 1
-    assert result.text.count("fp16=torch.cuda.is_available()") == 2
+    assert result.text.count("fp16=not torch.backends.mps.is_available()") == 2
     assert not [finding for finding in result.left if finding.safety == "safe"]
 
 
@@ -192,6 +192,8 @@ def test_a_databricks_cell_that_does_not_parse_costs_that_cell(tmp_path: Path) -
         assert [finding.cell for finding in checked.findings] == [6]
         fixed = fix_file(FoundFile(str(path)), Options(select=("MPS101",), isolated=True), False).data.decode()
         assert (
-            fixed.replace("fp16=torch.cuda.is_available()", "fp16=True").replace("import torch\r\n", "").replace("import torch\n", "")
+            fixed.replace("fp16=not torch.backends.mps.is_available()", "fp16=True")
+            .replace("import torch\r\n", "")
+            .replace("import torch\n", "")
             == written
         )

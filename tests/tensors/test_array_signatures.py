@@ -62,7 +62,7 @@ def without_dimensions(said: Signature, operands: list[Any], named: set[str]) ->
 def differences(said: Signature, result: Any, arguments: list[Any], named: Mapping[str, Any], operands: list[Any]) -> Iterator[str]:
     """Yield what a table says of one call that isn't so."""
     given = {**named, **dict(zip(said.parameters, arguments, strict=False))}
-    said = with_arguments(said, [one for one, value in given.items() if value is not None and value is not False], [])
+    said = with_arguments(said, frozenset(one for one, value in given.items() if value is not None and value is not False))
     rule = "float32" if said.dtype_argument in named else said.dtype
     if said.size.isdecimal() and np.ndim(result) != int(said.size):
         yield f"has {np.ndim(result)} dimensions"

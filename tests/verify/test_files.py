@@ -208,7 +208,7 @@ def test_fit_takes_the_largest_batch_that_fits(folder: Path) -> None:
     """`fix --fit`: the Mac takes the whole batch of a tiny model, so it is not split; without --fit its tokens decide."""
     pytest.importorskip("transformers")
     known = ("--torch", "2.15", "--memory", "16GB", "--isolated", "--diff")
-    assert "per_device_train_batch_size=16 if torch.cuda.is_available() else 4" in call("fix", folder / "train.py", *known).stdout
+    assert "per_device_train_batch_size=4 if torch.backends.mps.is_available() else 16" in call("fix", folder / "train.py", *known).stdout
     fitted = call("fix", folder / "train.py", "--fit", *known)
     assert "per_device_train_batch_size" not in fitted.stdout.replace("-args = ", "").replace("per_device_train_batch_size=16", "")
     assert "largest micro-batch on a 16 GB Mac" in fitted.stderr
@@ -220,4 +220,4 @@ def test_without_torch_fit_keeps_the_static_number(folder: Path, monkeypatch: py
     monkeypatch.setattr(work, "has_torch", lambda: False)
     result = call("fix", folder / "train.py", "--fit", "--torch", "2.15", "--isolated", "--diff")
     assert "pip install 'mpslint[verify]'" in result.stderr
-    assert "per_device_train_batch_size=16 if torch.cuda.is_available() else 4" in result.stdout
+    assert "per_device_train_batch_size=4 if torch.backends.mps.is_available() else 16" in result.stdout

@@ -23,12 +23,12 @@ from mpslint.facts.values import (
     origin_of,
 )
 from mpslint.program import exits, fields, listed
-from mpslint.program.arguments import CallArguments
 from mpslint.program.called import record_call
 from mpslint.program.config_files import path_of
 from mpslint.program.fields import entries_of as entries_in
 from mpslint.program.stubs.host import Host, functions_of, plain, unknown
 from mpslint.program.stubs.language import StubObject
+from mpslint.tensors.arguments import CallArguments
 
 
 def _value(given: Any) -> Value | None:
@@ -321,7 +321,7 @@ def parameters(host: Host, given: Any) -> list[dict[str, Any]] | None:
     by_position = [*signature.posonlyargs, *signature.args]
     defaults = dict(zip(reversed(by_position), reversed(signature.defaults), strict=False))
     defaults.update({one: default for one, default in zip(signature.kwonlyargs, signature.kw_defaults, strict=True) if default is not None})
-    skipped = 1 if isinstance(value, (Class, Bound)) and not function.is_static else 0
+    skipped = 1 if isinstance(value, (Class, Bound)) and not function.is_a("staticmethod") else 0
     ways = [("position", by_position[skipped:]), ("name", signature.kwonlyargs), ("rest", [signature.kwarg] if signature.kwarg else [])]
     return [
         {
@@ -350,7 +350,7 @@ def call_with(host: Host, function: Argument, named: dict[str, Argument], is_ope
     """Return what calling a function of the program gives; where the arguments are open, a default is only a default."""
     value, called = function.value, _function(function)
     assert called is not None
-    first = [value.receiver] if isinstance(value, Bound) and not called.is_static else []
+    first = [value.receiver] if isinstance(value, Bound) and not called.is_a("staticmethod") else []
     by_name = {name: one.value for name, one in named.items()}
     return _told(host.m.calls.call_function(host.m, called, [*first, *(one.value for one in given)], by_name, is_open, None))
 

@@ -6,25 +6,13 @@ import re
 from typing import Any
 
 from mpslint.config.yaml_source import plain_value
-from mpslint.facts.values import (
-    UNKNOWN,
-    Argument,
-    DictEntry,
-    Instance,
-    Items,
-    Known,
-    Mapping,
-    Module,
-    Symbol,
-    Value,
-    origin_of,
-)
+from mpslint.facts.values import UNKNOWN, Argument, DictEntry, Instance, Items, Known, Mapping, Module, Symbol, Value, origin_of
 from mpslint.program import environment
-from mpslint.program.arguments import CallArguments
 from mpslint.program.config_files import OBJECT, as_object
 from mpslint.program.fields import entries_of
 from mpslint.program.stubs.host import Host, at, functions_of, plain
 from mpslint.program.stubs.language import StubObject
+from mpslint.tensors.arguments import CallArguments
 
 _PLAIN = re.compile(r"[^\[\]{}\"'#$&*!|>%@`,]*(?<!:)")
 """Text that is one plain value of YAML."""

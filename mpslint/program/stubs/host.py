@@ -31,12 +31,12 @@ from mpslint.facts.values import (
     origin_of,
     weakened,
 )
-from mpslint.program.arguments import CallArguments
 from mpslint.program.exits import Raised
 from mpslint.program.fields import entries_of
 from mpslint.program.machine import Walker
 from mpslint.program.stubs.language import UNKNOWN, StubObject
 from mpslint.program.texts import as_kind, as_written
+from mpslint.tensors.arguments import CallArguments
 
 STATE = ("stub", "")
 """The slot of an object of the program that holds what a stub keeps of it."""

@@ -14,12 +14,12 @@ from mpslint.core.knowledge import read_stub, stub_files
 from mpslint.core.notices import notice
 from mpslint.core.record import record
 from mpslint.facts.values import Argument, Class, Instance, Items, Known, Value, method_of
-from mpslint.program.arguments import CallArguments
 from mpslint.program.machine import Walker
 from mpslint.program.stubs import classes, configurations, host
 from mpslint.program.stubs.evaluate import MOST_IN_CALL, MOST_IN_PROGRAM
 from mpslint.program.stubs.language import DECLINED, UNKNOWN, Scope, StubClass, StubError, StubFunction, StubObject, bound
 from mpslint.program.stubs.syntax import evaluator, refuse_others
+from mpslint.tensors.arguments import CallArguments
 
 PACKAGE = "stubs."
 NOTHING = CallArguments((), {}, False)

@@ -243,10 +243,6 @@ def _function(e: Evaluator, node: Definition, scope: Scope) -> StubFunction:
     )
 
 
-def _define(e: Evaluator, node: ast.FunctionDef, scope: Scope) -> None:
-    scope.names[node.name] = _function(e, node, scope)
-
-
 def _class(e: Evaluator, node: ast.ClassDef, scope: Scope) -> None:
     made = StubClass(node.name, {}, tuple(e.value(base, scope) for base in node.bases))
     inner = Scope(scope.path, {}, scope)
@@ -256,10 +252,6 @@ def _class(e: Evaluator, node: ast.ClassDef, scope: Scope) -> None:
             value.scope, value.owner = Scope(scope.path, {"__class__": made}, scope), made
     made.names.update(inner.names)
     scope.names[node.name] = made
-
-
-def _if(e: Evaluator, node: ast.If, scope: Scope) -> None:
-    e.execute(node.body if e.truth(node.test, scope) else node.orelse, scope)
 
 
 def _loop(e: Evaluator, node: ast.For | ast.While, scope: Scope) -> None:
@@ -324,10 +316,10 @@ STATEMENTS: dict[type[ast.AST], Callable[[Evaluator, Any, Scope], None]] = {
     ast.Expr: lambda e, node, scope: e.value(node.value, scope),
     ast.Assign: _assign,
     ast.AugAssign: _add_to,
-    ast.If: _if,
+    ast.If: lambda e, node, scope: e.execute(node.body if e.truth(node.test, scope) else node.orelse, scope),
     ast.For: _loop,
     ast.While: _loop,
-    ast.FunctionDef: _define,
+    ast.FunctionDef: lambda e, node, scope: scope.names.update({node.name: _function(e, node, scope)}),
     ast.ClassDef: _class,
     ast.ImportFrom: _import,
     ast.Return: _return,
