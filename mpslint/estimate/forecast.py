@@ -12,16 +12,7 @@ from mpslint.core.grouped import grouped
 from mpslint.core.knowledge import platform_data
 from mpslint.core.versions import Version, VersionRange
 from mpslint.estimate.step import Fallback, StepWork
-from mpslint.estimate.timing import (
-    LAUNCHES,
-    ChipAndMemory,
-    StepTime,
-    compiling,
-    constants,
-    not_known,
-    operator_seconds,
-    step_time,
-)
+from mpslint.estimate.timing import LAUNCHES, ChipAndMemory, StepTime, compiling, constants, not_known, operator_seconds, step_time
 from mpslint.target.macs import limits
 
 Fits = Literal["yes", "tight", "no"]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+import operator
+from collections.abc import Callable, Sequence
 
 from mpslint.facts.joined import join_all
 from mpslint.facts.values import IN_EACH_ROUND, UNKNOWN, DictEntry, Instance, Items, Mapping, OneOf, Value, alternatives_of, count_made
 from mpslint.tensors.dimensions import row_of
 from mpslint.tensors.signatures import load_signatures
-from mpslint.tensors.traits import EACH, KEY, WHOLE, has_traits, is_array, is_module, is_tensor, like, part_of, trait
+from mpslint.tensors.traits import EACH, KEY, WHOLE, has_traits, held_in, is_array, is_module, is_tensor, like, part_of, trait
 
 
 def alike(values: Sequence[Value]) -> Value:
@@ -72,15 +73,18 @@ def copied_as(value: Value, born: int | None) -> Value:
         return OneOf(parts) if any(one is not old for one, old in zip(parts, value.values, strict=True)) else value
     if not isinstance(value, (Items, Mapping)) or (isinstance(value, Mapping) and value.owner is not None):
         return value
-    held = {key: one.value if isinstance(one, DictEntry) else one for key, one in value.slots.items()}
-    inner = {key: copied_as(one, born) for key, one in held.items()}
-    if born is None and value.born != IN_EACH_ROUND and all(one is held[key] for key, one in inner.items()):
-        return value
-    when = count_made() if born is None else born
+    made = changed_within(value, lambda one: copied_as(one, born), born)
+    is_same = all(map(operator.is_, held_in(made) or (), held_in(value) or ()))
+    return value if born is None and value.born != IN_EACH_ROUND and is_same else made
+
+
+def changed_within(value: Items | Mapping, change: Callable[[Value], Value], born: int | None = None) -> Items | Mapping:
+    """Return another list or dict with what a change makes of each part of one; it's made now, or as if it were `born` then."""
+    born, each = count_made() if born is None else born, change(value.each) if value.each is not None else None
     if isinstance(value, Items):
-        return Items(value.kind, inner, value.origin, value.open, value.each, born=when)
-    entries = {key: DictEntry(one, value.slots[key].node, value.slots[key].is_sure) for key, one in inner.items()}
-    return Mapping(entries, value.origin, value.is_open, each=value.each, born=when)
+        return Items(value.kind, {key: change(one) for key, one in value.slots.items()}, value.origin, value.open, each, born=born)
+    held = {key: DictEntry(change(one.value), one.node, one.is_sure) for key, one in value.slots.items() if isinstance(one, DictEntry)}
+    return Mapping(held, value.origin, value.is_open, each=each, born=born)
 
 
 def depth_of(value: Value, most: int = 4) -> int:

@@ -11,7 +11,6 @@ from mpslint.facts.values import (
     UNKNOWN,
     AtMost,
     Bound,
-    DictEntry,
     Function,
     Instance,
     Items,
@@ -24,7 +23,7 @@ from mpslint.facts.values import (
 )
 from mpslint.tensors.arguments import CallArguments
 from mpslint.tensors.dimensions import row_of
-from mpslint.tensors.gone_through import alike, anew, copied_as, each_of
+from mpslint.tensors.gone_through import alike, anew, changed_within, copied_as, each_of
 from mpslint.tensors.kinds import Kinds, fits, load_kinds
 from mpslint.tensors.shapes import batch_of
 from mpslint.tensors.traits import (
@@ -204,16 +203,9 @@ def default_collate(sample: Value, node: ast.AST, size: Value = UNKNOWN) -> Valu
     if isinstance(sample, Known):
         dtypes = {bool: "bool", int: kinds.default_integer, float: "float64"}
         return _batch(Known(dtypes[type(sample.value)], sample.origin), node) if type(sample.value) in dtypes else sample
-    if isinstance(sample, Items):
-        parts = {key: default_collate(one, node, size) for key, one in sample.slots.items()}
-        return Items("list", parts, sample.origin, sample.open, born=IN_EACH_ROUND)
-    if isinstance(sample, Mapping):
-        entries = {
-            key: DictEntry(default_collate(entry.value, node, size), entry.node)
-            for key, entry in sample.slots.items()
-            if isinstance(entry, DictEntry)
-        }
-        return Mapping(entries, sample.origin, sample.is_open, born=IN_EACH_ROUND)
+    if isinstance(sample, (Items, Mapping)):
+        whole = changed_within(sample, lambda one: default_collate(one, node, size), IN_EACH_ROUND)
+        return Items("list", whole.slots, whole.origin, whole.open, whole.each, born=IN_EACH_ROUND) if isinstance(whole, Items) else whole
     if is_tensor(sample):
         batch = like(sample, Known(False))
         batch.slots[SHAPE] = batch_of(joined_trait(sample, SHAPE), size)
@@ -225,11 +217,8 @@ def default_collate(sample: Value, node: ast.AST, size: Value = UNKNOWN) -> Valu
 
 def _converted(sample: Value, node: ast.AST) -> Value:
     """Return what a loader that makes no batches gives: samples, with tensors in the place of arrays."""
-    if isinstance(sample, Items):
-        return Items(sample.kind, {key: _converted(one, node) for key, one in sample.slots.items()}, node, sample.open, born=IN_EACH_ROUND)
-    if isinstance(sample, Mapping):
-        held = {key: DictEntry(_converted(one.value, node), one.node, one.is_sure) for key, one in sample.slots.items()}
-        return Mapping(held, node, sample.is_open, born=IN_EACH_ROUND)
+    if isinstance(sample, (Items, Mapping)):
+        return changed_within(sample, lambda one: _converted(one, node), IN_EACH_ROUND)
     return _batch(joined_dtype(sample), node) if is_array(sample) else sample
 
 
@@ -257,14 +246,8 @@ def batch_on_cpu(node: ast.AST, made: Instance | None = None, is_sure: bool = Tr
 
 def put(value: Value, place: Value) -> Value:
     """Return a batch whose tensors lie on another device."""
-    if isinstance(value, Items):
-        each = put(value.each, place) if value.each is not None else None
-        return Items(value.kind, {key: put(one, place) for key, one in value.slots.items()}, value.origin, value.open, each)
-    if isinstance(value, Mapping):
-        entries = {
-            key: DictEntry(put(entry.value, place), entry.node) for key, entry in value.slots.items() if isinstance(entry, DictEntry)
-        }
-        return Mapping(entries, value.origin, value.is_open)
+    if isinstance(value, (Items, Mapping)):
+        return changed_within(value, lambda one: put(one, place))
     if not isinstance(value, Instance) or not is_tensor(value):
         return value
     made = retyped(value, place=place)
