@@ -83,7 +83,8 @@ def _replace_value(evidence: Evidence, setting: Setting, text: str) -> WrittenSe
     if span is None:
         return None
     if text == "False" and _asks_the_machine(evidence, setting):
-        text = f"torch.cuda.is_available() and {_operand(evidence.document.text[span.start : span.end])}"
+        asks = platform_data("cuda")["devices"]["asks_for_mps"]
+        text = f"not {asks} and {_operand(evidence.document.text[span.start : span.end])}"
         return WrittenSetting((Edit(span, text),), f"{setting.spelling}={text}")
     narrower = _other_on_a_mac(evidence, setting, text)
     if narrower is not None:

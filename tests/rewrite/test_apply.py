@@ -50,17 +50,17 @@ PLACES = {
     ),
     "the constant that is nothing but this setting": (
         IMPORT + 'use_fp16 = True  # on CUDA\nargs = TrainingArguments("out", fp16=use_fp16)\n',
-        {"use_fp16 = True  # on CUDA": "use_fp16 = torch.cuda.is_available()  # on CUDA"},
+        {"use_fp16 = True  # on CUDA": "use_fp16 = not torch.backends.mps.is_available()  # on CUDA"},
     ),
     "the argument, where the constant is read elsewhere, too": (
         IMPORT + 'fast = True\nargs = TrainingArguments("out", fp16=fast)\nprint(fast)\n',
         {
-            'args = TrainingArguments("out", fp16=fast)': 'args = TrainingArguments("out", fp16=fast if torch.cuda.is_available() else False)'
+            'args = TrainingArguments("out", fp16=fast)': 'args = TrainingArguments("out", fp16=False if torch.backends.mps.is_available() else fast)'
         },
     ),
     "inside a dict": (
         IMPORT + 'config = {"output_dir": "out", "fp16": True, "seed": 3}\nargs = TrainingArguments(**config)\n',
-        {'"fp16": True': '"fp16": torch.cuda.is_available()'},
+        {'"fp16": True': '"fp16": not torch.backends.mps.is_available()'},
     ),
     "inside dict()": (
         IMPORT + 'args = TrainingArguments(**dict(output_dir="out", fp16=True))\n',
@@ -70,7 +70,7 @@ PLACES = {
         "from dataclasses import dataclass\n"
         + IMPORT
         + "@dataclass\nclass Config:\n    fp16: bool = True\nargs = TrainingArguments('out', fp16=Config().fp16)\n",
-        {"fp16: bool = True": "fp16: bool = torch.cuda.is_available()"},
+        {"fp16: bool = True": "fp16: bool = not torch.backends.mps.is_available()"},
     ),
     "the default of the command line": (
         "import argparse\n"
@@ -171,7 +171,7 @@ def test_a_fix_that_makes_others_unnecessary() -> None:
     before = IMPORT + 'config = {"fp16": True}\nfirst = TrainingArguments("a", **config)\nsecond = TrainingArguments("b", **config)\n'
     fixed = fixed_by_some(before)
 
-    assert fixed.data.decode() == before.replace("True", "torch.cuda.is_available()")
+    assert fixed.data.decode() == before.replace("True", "not torch.backends.mps.is_available()")
     assert fixed.after.findings == ()
 
 
@@ -226,7 +226,7 @@ def test_the_summarization_sample() -> None:
 
         assert {finding.rule for finding in safe.left if finding.severity != "note"} == {"MPS402"}  # its fix changes what is generated
         for wanted in (
-            *SPLIT.format(old="batch_size", steps=1, more=4).split(", "), "per_device_eval_batch_size=batch_size", "fp16=not torch.backends.mps.is_available()",
+            *SPLIT.format(old="batch_size", steps=1, more=4).split(", "), "per_device_eval_batch_size=", "fp16=not torch.backends.mps.is_available()",
             "pad_to_multiple_of=64", "max_input_length = 1024",
         ):  # fmt: skip
             assert wanted in safe.text, wanted
