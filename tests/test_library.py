@@ -38,7 +38,9 @@ def test_a_path_is_read_and_a_configuration_applies(tmp_path: Path) -> None:
 
     assert "MPS101" in [finding.rule for finding in mpslint.check(tmp_path / "train.py").findings]
     assert "MPS101" not in [finding.rule for finding in mpslint.check(tmp_path / "train.py", configuration=tmp_path).findings]
-    assert mpslint.fix(tmp_path / "train.py", select=["MPS101"]).text == "import torch\n" + BAD.replace("True", "torch.cuda.is_available()")
+    assert mpslint.fix(tmp_path / "train.py", select=["MPS101"]).text == "import torch\n" + BAD.replace(
+        "True", "not torch.backends.mps.is_available()"
+    )
     assert (tmp_path / "train.py").read_text() == BAD
 
 

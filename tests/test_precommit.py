@@ -17,7 +17,7 @@ from tests.notebooks import notebook
 from tests.test_readme import copy_of_the_checkout
 
 ROOT = Path(__file__).parents[1]
-GOOD = "import torch\n" + BAD.replace("True", "torch.cuda.is_available()")
+GOOD = "import torch\n" + BAD.replace("True", "not torch.backends.mps.is_available()")
 ODD = "größe, b (1).py"
 READ = ["a.py", "a.pyw", "d/a.ipynb", "a.yaml", "a.yml", "a.sh", "a.bash", "d e/a.zsh", "é.env", ".env", "d/.env", ".env.local"]
 READ += ["Dockerfile", "d/Dockerfile.gpu", "train.dockerfile", "Containerfile", "Makefile", "d/GNUmakefile", "train.mk"]

@@ -148,7 +148,7 @@ def test_json_is_data_with_places_and_edits(folder: Path) -> None:
 
     assert done.returncode == 1
     assert (finding["place"]["cell"], finding["place"]["line"], finding["text"]) == (2, 2, "fp16=True")
-    assert finding["fix"]["edits"][0]["text"] == "torch.cuda.is_available()"
+    assert finding["fix"]["edits"][0]["text"] == "not torch.backends.mps.is_available()"
     assert file["target"]["torch"] == {"version": "2.9", "source": "option"}
     assert file["plans"][0]["settings"]["precision.mixed"]["value"] == "fp16"
 
@@ -172,7 +172,7 @@ def test_fix_shows_and_apply_writes(folder: Path) -> None:
 
     applied = run("fix", "bad.py", "--select", "MPS101", "--apply", "--backup", cwd=folder)
     assert applied.returncode == 0
-    assert (folder / "bad.py").read_text() == "import torch\n" + BAD.replace("True", "torch.cuda.is_available()")
+    assert (folder / "bad.py").read_text() == "import torch\n" + BAD.replace("True", "not torch.backends.mps.is_available()")
     assert (folder / "bad.py.orig").read_text() == BAD
     again = run("fix", "bad.py", "--select", "MPS101", "--apply", cwd=folder)
     assert (again.returncode, "Nothing to fix" in again.stdout) == (0, True)
@@ -182,7 +182,7 @@ def test_fix_of_standard_input_prints_the_result(folder: Path) -> None:
     """As editors and pipes want it."""
     done = run("fix", "-", "--apply", "--select", "MPS101", cwd=folder, stdin=BAD)
 
-    assert done.stdout == "import torch\n" + BAD.replace("True", "torch.cuda.is_available()")
+    assert done.stdout == "import torch\n" + BAD.replace("True", "not torch.backends.mps.is_available()")
 
 
 def test_a_plain_diff_can_be_applied(folder: Path) -> None:
@@ -190,7 +190,7 @@ def test_a_plain_diff_can_be_applied(folder: Path) -> None:
     patch = run("fix", "bad.py", "--select", "MPS101", "--diff", cwd=folder).stdout
     subprocess.run(["git", "apply", "-"], cwd=folder, input=patch, text=True, check=True)
 
-    assert (folder / "bad.py").read_text() == "import torch\n" + BAD.replace("True", "torch.cuda.is_available()")
+    assert (folder / "bad.py").read_text() == "import torch\n" + BAD.replace("True", "not torch.backends.mps.is_available()")
 
 
 def test_what_check_takes_fix_takes(folder: Path) -> None:

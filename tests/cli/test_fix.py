@@ -29,7 +29,7 @@ from tests.warm_command import mpslint
 ROOT = Path(__file__).parents[2]
 HEAD = "from transformers import TrainingArguments\n"
 BAD = HEAD + "args = TrainingArguments('out', fp16=True, dataloader_pin_memory=False)\n"
-GOOD = "import torch\n" + BAD.replace("True", "torch.cuda.is_available()")
+GOOD = "import torch\n" + BAD.replace("True", "not torch.backends.mps.is_available()")
 UNSAFE = "export PYTORCH_MPS_HIGH_WATERMARK_RATIO=0.0\n"
 
 
@@ -313,7 +313,7 @@ def test_ctrl_c_leaves_every_file_whole(folder: Path) -> None:
         text=True,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
     )
-    fixed = "import torch\n" + long.replace("True", "torch.cuda.is_available()")
+    fixed = "import torch\n" + long.replace("True", "not torch.backends.mps.is_available()")
     assert comes_true(lambda: (folder / names[0]).read_text() == fixed or process.poll() is not None)
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=LONG)

@@ -120,7 +120,9 @@ def test_changes_are_taken_where_the_protocol_counts_them(tmp_path: Path) -> Non
         editor.apply(action["edit"])
 
     assert found["range"]["start"] == {"line": 2, "character": column - 5}
-    mended = text.replace("from transformers", "import torch\r\nfrom transformers").replace("False", "torch.cuda.is_available()")
+    mended = text.replace("from transformers", "import torch\r\nfrom transformers").replace(
+        "False", "not torch.backends.mps.is_available()"
+    )
     assert editor.texts[uri] == mended
 
 
@@ -315,7 +317,7 @@ def test_a_text_in_its_own_encoding_is_read_as_the_editor_shows_it(tmp_path: Pat
             found = only(editor.open(uri, text), "MPS101")
             (fix,) = (one for one in editor.actions(uri, found["range"]) if one.get("isPreferred"))
             editor.apply(fix["edit"])
-        assert editor.texts[uri] == text.replace("True", "torch.cuda.is_available()").replace('x = "', 'import torch\nx = "')
+        assert editor.texts[uri] == text.replace("True", "not torch.backends.mps.is_available()").replace('x = "', 'import torch\nx = "')
 
 
 def test_an_editor_is_told_what_the_server_can_do(tmp_path: Path) -> None:
