@@ -48,8 +48,8 @@ def _is_within_itself(m: Walker, function: Function, positional: Sequence[Value]
 
 
 def _goes_down(within: Sequence[Sequence[Value]], positional: Sequence[Value]) -> bool:
-    """Return whether the first or second argument is less deep with each call within the others."""
-    depths = [(depth_of(one), [depth_of(given[at]) for given in within if at < len(given)]) for at, one in enumerate(positional[:2])]
+    """Return whether the first or second argument, or what is given by name, is less deep with each call within the others."""
+    depths = [(depth_of(one), [depth_of(given[at]) for given in within if at < len(given)]) for at, one in enumerate(positional)]
     return any(len(outer) == len(within) and own < min(outer) for own, outer in depths)
 
 
@@ -111,8 +111,9 @@ def _walk(
 ) -> Value:
     functions = m.context.functions
     given = (function, *positional, *keywords.values())
+    measured = [*positional[:2], Items("tuple", dict(enumerate(keywords.values())))]
     is_left = len(functions) >= DEEPEST_CALL or (m.is_exhausted and id(function.node) in m.analysed)
-    if is_left or _is_within_itself(m, function, positional):
+    if is_left or _is_within_itself(m, function, measured):
         effects.not_followed(m, given)
         m.facts.uses.not_followed.add(function.node)
         return UNKNOWN
@@ -129,7 +130,7 @@ def _walk(
         yielded, begun, m.yields, m.begun = m.yields, m.begun, [], count_made()
     outer = m.context
     m.context = outer.entered(function.node, function.decorators, is_called, node)
-    m.running.append((function.node, positional))
+    m.running.append((function.node, measured))
     try:
         if isinstance(function.node, ast.Lambda):
             return m.value(function.node.body)

@@ -48,7 +48,7 @@ def test_the_rule_of_the_page_passes_its_own_examples(folder: Path) -> None:
 def test_a_wrong_example_is_told(folder: Path) -> None:
     """With the file, the number of the example and what differs; the exit code is that of findings."""
     path = folder / "my_rules" / "TEAM001-large-evaluation-batch.yaml"
-    path.write_text(path.read_text().replace("else 32", "else 16").replace('"no")\n', '"steps")\n'))
+    path.write_text(path.read_text().replace("=32 if", "=16 if").replace('"no")\n', '"steps")\n'))
     done = run(folder, "rules", "--test", "my_rules")
 
     assert done.returncode == 1

@@ -56,7 +56,7 @@ def test_all_say_the_same_number_of_a_run_that_ends_in_memory(tmp_path: Path) ->
     assert 8 <= written < 32
 
     fix = call("fix", path, "--fit", "--diff", *MAC)
-    (split,) = re.findall(r"else (\d+), max_steps", fix.stdout)
+    (split,) = re.findall(r"train_batch_size=(\d+) if torch", fix.stdout)
     assert said(fix.stderr) == [sentence]
     assert int(split) <= rewritten < 2 * int(split)
 
@@ -65,7 +65,7 @@ def test_all_say_the_same_number_of_a_run_that_ends_in_memory(tmp_path: Path) ->
 
     report = json.loads(call("verify", path, *MAC, "--yes", "--backend", "emulated", "--format", "json").stdout)
     assert report["reading"]["fits"] == sentence
-    assert any(f"else {split}, gradient" in line for line in report["reading"]["rewrites"])
+    assert any(f"={split} if torch" in line for line in report["reading"]["rewrites"])
     assert [verdict["status"] for verdict in report["verdicts"]] == ["fail", "pass"]
     (memory,) = (check for check in report["verdicts"][0]["checks"] if check["name"] == "fits")
     assert "the peak of at least " in memory["reason"]
