@@ -261,6 +261,23 @@ def descriptor_method(cls: Class | None, name: str, method: str) -> Descriptor |
     return Descriptor(held, found) if isinstance(held, Instance) and isinstance(found, Function) else None
 
 
+def _item_of_object(m: Walker, base: Instance, index: Value) -> Value:
+    """Return `base[index]` of an object: what was written there, what its class or library says, or a part of it."""
+    key = ("item", index.value) if isinstance(index, Known) and is_hashable(index.value) else "item"
+    text = index.value if isinstance(index, Known) and isinstance(index.value, str) else None
+    if text in base.slots:
+        return base.slots[text]
+    if isinstance(index, Known) and (answer := _answer(m, base, index.value)) is not None:
+        return Known(answer, source="torch.device")  # `platform.uname()[0]`
+    if text is not None and (given := fields.from_getter(m, base, "__getitem__", text)) is not None:
+        return given
+    if isinstance(index, Known) and isinstance(index.value, int) and (part := gone_through.split(base, index.value)) is not None:
+        return part
+    if text in m.instead.values() and key not in base.slots and stubs.lacks(m, base, text):
+        raise Raised("KeyError")
+    return base.slots.get(key) or (m.made(part_of(base, f"{base.name}[]")) if base.name or PLACE in base.slots else UNKNOWN)
+
+
 def get_item(m: Walker, base: Value, index: Value) -> Value:
     """Return `base[index]`."""
     if isinstance(base, OneOf):
@@ -284,19 +301,7 @@ def get_item(m: Walker, base: Value, index: Value) -> Value:
     if isinstance(base, Class) and isinstance(own := base.lookup("__class_getitem__"), Function):
         return call_function(m, own, [base, index], {}, False, None)
     if isinstance(base, Instance):
-        key = ("item", index.value) if isinstance(index, Known) and is_hashable(index.value) else "item"
-        text = index.value if isinstance(index, Known) and isinstance(index.value, str) else None
-        if text in base.slots:
-            return base.slots[text]
-        if isinstance(index, Known) and (answer := _answer(m, base, index.value)) is not None:
-            return Known(answer, source="torch.device")  # `platform.uname()[0]`
-        if text is not None and (given := fields.from_getter(m, base, "__getitem__", text)) is not None:
-            return given
-        if isinstance(index, Known) and isinstance(index.value, int) and (part := gone_through.split(base, index.value)) is not None:
-            return part
-        if text in m.instead.values() and key not in base.slots and stubs.lacks(m, base, text):
-            raise Raised("KeyError")
-        return base.slots.get(key) or (m.made(part_of(base, f"{base.name}[]")) if base.name or PLACE in base.slots else UNKNOWN)
+        return _item_of_object(m, base, index)
     if isinstance(index, OneOf) and isinstance(base, (Mapping, Items)):
         return m.one_of([partial(get_item, m, base, one) for one in index.values])
     if isinstance(base, (Mapping, Items)) and (base.is_open if isinstance(base, Mapping) else base.open):
