@@ -83,8 +83,10 @@ def met(value: Value, node: ast.AST | None) -> list[Met]:
         return [Met(value, node, joined_trait(value, PLACE), Known(False))] if has_weights else []
     if isinstance(value, OneOf):
         ways = [one for alternative in value.values for one in met(alternative, node)]
-        place, zero = (join_all([getattr(one, name) for one in ways]) for name in ("place", "zero"))
-        return [Met(value, node, place, zero, any(one.may_be_number for one in ways))] if len(ways) > 1 else ways
+        places = {device_text(place): place for one in ways for place in alternatives_of(one.place) if place is not RAISED}
+        place = OneOf(tuple(places.values())) if len(places) > 1 else join_all([one.place for one in ways])
+        zero, may_be_number = join_all([one.zero for one in ways]), any(one.may_be_number for one in ways)
+        return [Met(value, node, place, zero, may_be_number)] if len(ways) > 1 else ways
     if (inner := held_in(value)) is not None:
         return [one for part in inner for one in met(part, node)]
     if is_array(value):

@@ -95,3 +95,10 @@ def test_layers_that_nobody_sees_may_have_weights(layers: str) -> None:
     told = [event for event in events_of(HEAD + code + "y = net(torch.ones(1, 4))\n") if event.kind == "mismatch"]
 
     assert [event.certainty for event in told] == [Certainty.ASSUMED]
+
+
+def test_what_may_be_on_the_gpu_or_unknown_meets_others() -> None:
+    """One of two values isn't known: that the other one lies on the GPU isn't forgotten, so that no fix is proved by it."""
+    code = "from elsewhere import load\nx = load()\nif x.wanted:\n    x = torch.ones(4).to(dev)\ny = x + torch.ones(4)\n"
+
+    assert [event.certainty for event in events_of(HEAD + code) if event.kind == "mismatch"] in ([Certainty.GUARDED], [Certainty.UNKNOWN])
