@@ -90,9 +90,9 @@ def make(m: Machine, name: str, arguments: CallArguments, node: ast.Call, result
     begun = count_made()
     sample = sample_of(m, data, node)
     is_other = any(key in keywords for key in said["others"])
-    rows = UNKNOWN if is_other else _first_batch(m, size, data, node)
+    first = UNKNOWN if is_other else _first_batch(m, size, data, node)
     is_whole = all(isinstance(one, Known) and one.value is None for one in (size, collate))
-    result.slots[EACH] = _converted(sample, node) if is_whole else _collated(m, collate, sample, node, begun, rows)
+    result.slots[EACH] = _converted(sample, node) if is_whole else _collated(m, collate, sample, node, begun, first)
     return result
 
 
