@@ -11,17 +11,19 @@ from typing import TYPE_CHECKING
 from mpslint.core.finding import Finding, Fix, RuleError, Safety, Severity, Span
 from mpslint.core.grouped import grouped
 from mpslint.core.record import record
+from mpslint.facts.values import origin_of
 from mpslint.program.parse import parse_program
 from mpslint.program.unreached import read
 from mpslint.project.run import Run
 from mpslint.rewrite.places import CONFIG, at_decision, moved, placed, where_asked, with_caller
 from mpslint.rule.judge import Match, Peers, conditions_hold, judge, ruled_out
 from mpslint.rule.loading import is_shipped, load_rules
-from mpslint.rule.objections import advised, held_back, is_fixed_too, may_fail, not_made, objection_to
+from mpslint.rule.objections import advised, held_back, is_fixed_too, may_fail, not_made, objection_to, raised_by
 from mpslint.rule.rule import Rule, matching_outcomes
 from mpslint.rule.selection import asked_by_default
 from mpslint.rule.suites import Suite, is_suite, suite_of
 from mpslint.settings.evidence import Evidence, gather_evidence, gather_run
+from mpslint.settings.spell import value_on_mac
 from mpslint.source.document import Document, Unread
 from mpslint.target.target import Target
 
@@ -83,7 +85,7 @@ def _check(document: Document, target: Target, rules: tuple[Rule, ...], is_asked
     found = [finding for one in evidence for rule in rules for finding in _findings(rule, one)]
     for one in evidence:
         again = functools.partial(gather_evidence, document, one.text, target, not is_reached, one.parsed)
-        found = _after_fixes(one, rules, found, again, looks_ahead)
+        found = _with_options(one, rules, _after_fixes(one, rules, found, again, looks_ahead), again)
     found = _sound(_tried(document, target, rules, found, is_reached), document) if looks_ahead else found
     unread = tuple(part for one in evidence for part in one.parsed.unread)
     found = _beside_others(_sorted(found), rules)
@@ -126,7 +128,8 @@ def check_run(
     evidence = evidence or gather_run(run, target)
     shown = None if asked is None else frozenset(line for line, path in run.paths.items() if path in asked)
     found = [finding for rule in rules for finding in _findings(rule, evidence, shown)]
-    found = _after_fixes(evidence, rules, found, lambda *how: gather_run(run, target, *how), looks_ahead, shown)
+    again = functools.partial(gather_run, run, target)
+    found = _with_options(evidence, rules, _after_fixes(evidence, rules, found, again, looks_ahead, shown), again)
     found = _sound(found, document) if looks_ahead else found
     by_file = grouped(placed(finding, run) for finding in _beside_others(found, rules))
     parts = [(rule.id, span, run.document.part_at(span.start)) for rule in rules for span in ruled_out(rule, evidence)]
@@ -228,6 +231,26 @@ def _after_fixes(
     after.facts.release()
     held = {rule.id for rule in leading} if causes else set()
     return [*(replace(one, fix=held_back(one.fix, tuple(causes))) if one.rule in held else one for one in found), *notes]
+
+
+def _with_options(
+    evidence: Evidence, rules: Sequence[Rule], found: list[Finding], again: Callable[[Mapping[int, object]], Evidence]
+) -> list[Finding]:
+    """Return findings, where a safe fix of an option which the program reads elsewhere, too, is advice if the run ends there then."""
+    if not any(one.fix is not None and one.fix.safety is Safety.SAFE for one in found):
+        return found
+    judged = {rule.id for rule in rules if rule.leads_to}
+    own = [one for several in evidence.settings_of_call.values() for one in several]
+    decided = {one.origin: node for one in own if one.origin != one.value_span and (node := origin_of(one.value)) is not None}
+    for finding in found:
+        fix = finding.fix if finding.fix is not None and finding.fix.safety is Safety.SAFE and finding.rule not in judged else None
+        edits = {decided[edit.span]: edit.text for edit in fix.edits if edit.span in decided} if fix is not None else {}
+        if len(evidence.facts.uses.of(*edits)) > len(edits):
+            after = again({id(node): value_on_mac(text) for node, text in edits.items()})
+            if objection := raised_by(after, evidence):
+                found = [replace(one, fix=advised(one.fix, f", but {objection}")) if one is finding else one for one in found]
+            after.facts.release()
+    return found
 
 
 def _tried(document: Document, target: Target, rules: tuple[Rule, ...], found: list[Finding], is_reached: bool) -> list[Finding]:

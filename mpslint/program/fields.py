@@ -22,6 +22,7 @@ from mpslint.facts.values import (
     Unknown,
     Value,
     method_of,
+    origin_of,
     weakened,
 )
 from mpslint.program import listed
@@ -65,7 +66,7 @@ def fill(m: Walker, instance: Instance, cls: Class, arguments: CallArguments, no
     if arguments.is_open and has_fields(m, cls):
         for name in names:
             if (default := cls.lookup(name)) is not None:
-                m.store.write(instance.slots, name, weakened(default))
+                m.store.write(instance.slots, name, default if id(origin_of(default)) in m.instead else weakened(default))
     kinds = {name: kind for own in reversed(cls.lineage()) for name, kind in own.kinds.items()}
     is_apart = {name for name in names if _says(cls, name, "init", False) or _says(cls, name, "kw_only", True)}
     by_position = [name for name in names if name not in is_apart and kinds.get(name) != "by keyword"]

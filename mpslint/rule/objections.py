@@ -38,6 +38,13 @@ def objection_to(fixed: Evidence, written: Evidence, works: bool) -> str:
     return "" if fixed.facts.uses_gpu or not works else said["idle"][Certainty.SURE.value]
 
 
+def raised_by(fixed: Evidence, written: Evidence) -> str:
+    """Return what ends a run only with other settings, with what to change; '' for nothing. Both walks are of the same syntax tree."""
+    known = {_at(one) for one in written.facts.events}
+    ended = [one for one in fixed.facts.events if one.kind == "ended" and _at(one) not in known]
+    return next((_said(one, fixed, platform_data("events")) for one in (*ended, *_unbound(fixed, written))), "")
+
+
 def _unbound(fixed: Evidence, written: Evidence) -> Iterator[TensorEvent]:
     """Yield the reads of names without a value that a statement gives one which only the program as it is written comes to."""
     passed_over = (node for one in written.facts.uses.reached - fixed.facts.uses.reached for node in at_once(one))

@@ -113,6 +113,14 @@ def for_mac_only(name: str, old: str, new: str, evidence: Evidence) -> str:
     return f"not {test}" if (old, new) == ("True", "False") else whole
 
 
+def value_on_mac(text: str) -> Any:
+    """Return the constant that Python which `for_mac_only` wrote is on a Mac. Raises ValueError where it is none."""
+    asks, tree = platform_data("cuda")["devices"]["asks_for_mps"], ast.parse(text, mode="eval").body
+    if isinstance(tree, ast.UnaryOp) and ast.unparse(tree.operand) == asks:
+        return False
+    return ast.literal_eval(tree.body if isinstance(tree, ast.IfExp) and ast.unparse(tree.test) == asks else tree)
+
+
 def alternative(text: str) -> str:
     """Return an expression as it may stand before `if` or after `else`: in parentheses where it binds less tightly."""
     try:

@@ -212,3 +212,36 @@ def test_a_default_that_a_program_refuses_is_advice(test: str, ends: bool) -> No
     (found,) = mpslint.check(code, select=["MPS502"]).findings
 
     assert (found.safety == "manual", "ends the run then" in found.fix) == (ends, ends)
+
+
+OPTION = 'import argparse\nimport torch\nfrom transformers import Trainer, TrainingArguments\n\np = argparse.ArgumentParser()\np.add_argument("--{name}", default={default})\nargs = p.parse_args()\n{reads}\n{uses}'
+TRAINER = 'Trainer(model=torch.nn.Linear(2, 2), args=TrainingArguments("out", fp16=args.fp16)).train()\n'
+MODEL = "net = torch.nn.Linear(2, 2).to(args.device)\nnet(torch.zeros(2, 2, device=args.device))\n"
+
+
+@pytest.mark.parametrize(
+    ("reads", "said"),
+    [
+        ("if args.fp16:\n    dtype = torch.float16\nprint(dtype)", "`dtype` in line 10 has no value then"),
+        ("assert args.fp16", "`assert args.fp16` in line 8 ends the run then"),
+        ("dtype = {True: torch.float16}[args.fp16]", "ends the run then"),
+        ("if args.fp16:\n    dtype = torch.float16\nelse:\n    dtype = torch.float32\nprint(dtype)", ""),
+        ("dtype = {True: torch.float16}.get(args.fp16)", ""),
+        ("dtype = torch.float32\nif args.fp16:\n    dtype = torch.float16\nprint(dtype)", ""),
+    ],
+)
+def test_what_else_reads_an_option_has_to_take_its_new_default(reads: str, said: str) -> None:
+    """With the default that a fix gives the program is another one wherever it reads the option."""
+    code = OPTION.format(name="fp16", default=True, reads=reads, uses=TRAINER)
+    (found,) = mpslint.check(code, select=["MPS101"], target={"torch": "2.5.1", "transformers": "4.46.3"}).findings
+
+    assert (found.safety == "manual", said in found.fix) == (bool(said), True)
+
+
+def test_a_name_that_only_the_old_default_binds_keeps_it() -> None:
+    """`--device` may say "cuda" on the command line, too, but the fix is judged by the default that it gives."""
+    reads = 'if args.device == "cuda":\n    dtype = torch.float16\nprint(dtype)'
+    code = OPTION.format(name="device", default='"cuda"', reads=reads, uses=MODEL)
+    (found,) = mpslint.check(code, select=["MPS502"]).findings
+
+    assert (found.safety, "`dtype` in line 10 has no value then" in found.fix) == ("manual", True)

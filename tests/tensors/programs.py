@@ -229,4 +229,8 @@ PROGRAMS = {
     "float32 in columns of drawn rows": "import random\nfrom collections import deque\nrows = deque(maxlen=100)\nfor i in range(int('9')):\n    rows.append((np.ones(4, dtype=np.float32), 1))\nx, y = zip(*random.sample(rows, 3))\ntorch.tensor(np.array(x), device=dev)\n",
     "columns of rows of which nothing is known": "import json\nrows = json.loads('[[1, 2], [3, 4]]')\nx, y = zip(*rows)\ntorch.tensor(np.array(x), device=dev)\n",
     "a batch that a collate function takes apart": "class Points(torch.utils.data.Dataset):\n    def __len__(self):\n        return 8\n    def __getitem__(self, i):\n        return np.ones(4), 1\ndef collate(batch):\n    x, y = zip(*batch)\n    return torch.from_numpy(np.stack(x)), torch.tensor(y)\nfor x, y in torch.utils.data.DataLoader(Points(), batch_size=4, collate_fn=collate):\n    x.to(dev)\n",
+    "a number that has no method": "def move(x):\n    try:\n        return x.to(dev)\n    except AttributeError:\n        return x\ny = move(3)\nif torch.is_tensor(y):\n    z = y + torch.ones(4)\n",
+    "lists and what else has no method": "def move(x):\n    if isinstance(x, (list, tuple)):\n        return [move(v) for v in x]\n    try:\n        return x.to(dev)\n    except AttributeError:\n        return x\nfor x in [[1, 2], 3]:\n    y = move(x)\n    z = y + torch.ones(4) if isinstance(y, torch.Tensor) else None\n",
+    "a list that has no method": "y = [torch.ones(4)]\ntry:\n    y = y.to(dev)\nexcept AttributeError:\n    y = y[0]\nz = y + torch.ones(4)\n",
+    "what lacks a method is moved nowhere": "def move(x):\n    return x.to(dev) if hasattr(x, 'to') else x\ny = move('text')\nx = move(torch.ones(4))\nz = y + torch.ones(4) if torch.is_tensor(y) else x + torch.ones(4)\n",
 }

@@ -227,8 +227,9 @@ def number(host: Host, text: str, kind: type) -> Any:
 
 
 def overridable(host: Host, given: Argument) -> Argument:
-    """Return a value as a default, which the command line may change."""
-    return Argument(weakened(given.value), given.node)
+    """Return a value as a default, which the command line may change; one that a fix gives is the one to be judged."""
+    is_judged = id(origin_of(given.value)) in host.m.instead
+    return given if is_judged else Argument(weakened(given.value), given.node)
 
 
 def settled(host: Host, given: Argument) -> Argument:
