@@ -168,6 +168,8 @@ def _container_of(value: Value) -> str:
         return "dict"
     if isinstance(value, Items):
         return value.kind if value.kind != BOUNDED else "deque"
+    if isinstance(value, Instance) and value.kind.startswith("builtins."):
+        return value.kind.removeprefix("builtins.")
     return type(value.value).__name__ if isinstance(value, Known) and not value.source else ""
 
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from mpslint.facts.facts import Accumulation
 from mpslint.facts.joined import join_all
-from mpslint.facts.values import UNKNOWN, Items, Known, Mapping, Unknown, Value, alternatives_of, is_weak, settled
+from mpslint.facts.values import UNKNOWN, Instance, Items, Known, Mapping, OneOf, Unknown, Value, alternatives_of, is_weak, settled
 from mpslint.program.exits import Raised, may_raise
 from mpslint.program.machine import COMMAND_WORDS, Walker
 from mpslint.program.operators import MOST_ITEMS
@@ -189,6 +189,12 @@ def iterated(value: Value) -> list[Value] | None:
         return None if value.open or (value.kind == "set" and len(value.slots) > 1) else value.values()
     if isinstance(value, Mapping):
         return None if value.is_open or value.owner is not None else [Known(key) for key in value.slots]
+    if isinstance(value, OneOf) and all(isinstance(one, (Items, Instance)) for one in value.values):
+        rounds = [iterated(one) for one in value.values]
+        known = [one for one in rounds if one is not None and len(one) == len(rounds[0] or ())]
+        return [join_all([*parts]) for parts in zip(*known, strict=True)] if len(known) == len(rounds) else None
+    if isinstance(value, Instance) and value.kind == "builtins.tuple":
+        return [one for key, one in value.slots.items() if key[0] == "item"]
     if isinstance(value, Known) and isinstance(value.value, (str, bytes)) and len(value.value) <= MOST_LETTERS:
         return [Known(letter, None, value.weak) for letter in value.value]
     if isinstance(value, Known) and not value.source:

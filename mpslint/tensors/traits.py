@@ -236,7 +236,7 @@ def held_in(value: Value) -> list[Value] | None:
         return [*value.values(), *([value.each] if value.each is not None else [])]
     if isinstance(value, Mapping):
         return [entry.value for entry in value.slots.values()]
-    if isinstance(value, Instance) and not value.kind and ("item", 0) in value.slots:
+    if isinstance(value, Instance) and value.kind in ("", "builtins.tuple") and ("item", 0) in value.slots:
         return [inner for key, inner in value.slots.items() if isinstance(key, tuple) and key[0] == "item"]
     return None
 

@@ -128,6 +128,7 @@ def give_parts(
             dtype = dtype_by(word)
             typed(part, classes[number], place=place, dtype=dtype, graph=_of_dtype(graph, dtype), zero=zero)
         group.slots[("item", number)] = part
+    group.kind = "builtins.tuple"
 
 
 def _is_set(value: Value | None) -> bool:

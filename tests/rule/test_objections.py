@@ -245,3 +245,23 @@ def test_a_name_that_only_the_old_default_binds_keeps_it() -> None:
     (found,) = mpslint.check(code, select=["MPS502"]).findings
 
     assert (found.safety, "`dtype` in line 10 has no value then" in found.fix) == ("manual", True)
+
+
+STATE = 'import torch\nfrom torch import nn\n\ndevice = "cuda" if torch.cuda.is_available() else "cpu"\nnet = nn.{cell}(4, 4).to(device)\n\n\ndef detached(state):\n    if isinstance(state, torch.Tensor):\n        return state.detach()\n    return tuple(detached(one) for one in state)\n\n\nstate = {state}\nfor step in range(100):\n    x = torch.zeros({shape}, device=device)\n    state = {new}\n    {call}\n    state[0].sum()\n'
+HERE = "torch.zeros({}, device=device), torch.zeros({}, device=device)"
+
+
+@pytest.mark.parametrize("new", ["detached(state)", "tuple(one.detach() for one in state)", "[one.detach() for one in state]"])
+@pytest.mark.parametrize(
+    ("cell", "shape", "call"), [("LSTM", "2, 3, 4", "out, state = net(x, state)"), ("LSTMCell", "3, 4", "state = net(x, state)")]
+)
+@pytest.mark.parametrize("is_moved", [True, False])
+def test_the_state_of_a_recurrent_layer_lies_where_it_is_made(
+    cell: str, shape: str, call: str, new: str, is_moved: bool, tmp_path: Path
+) -> None:
+    """A layer gives its state as a tuple, whose tensors are detached one by one before the next step."""
+    state = HERE.format(*[shape.replace("2, ", "1, ")] * 2)
+    state = state if is_moved else state.replace(", device=device", "", 1)
+    (tmp_path / "train.py").write_text(STATE.format(cell=cell, shape=shape, call=call, new=new, state=state))
+
+    assert (choice_in(tmp_path).fix.safety is Safety.SAFE) is is_moved
