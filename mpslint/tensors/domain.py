@@ -6,7 +6,7 @@ import ast
 import sys
 
 from mpslint.facts.events import Certainty, Operand, TensorEvent
-from mpslint.facts.joined import join_all
+from mpslint.facts.joined import join, join_all
 from mpslint.facts.values import CHILD, UNKNOWN, Argument, Bound, Class, Function, Instance, Items, Known, Symbol, Value, weakened
 from mpslint.tensors import gone_through, loaders
 from mpslint.tensors.arguments import CallArguments, given_to
@@ -238,11 +238,13 @@ def _moved_unknown(m: Machine, receiver: Instance, method: str, arguments: CallA
         if where is not None:
             m.store.write(receiver.slots, *((PLACE, UNKNOWN) if is_kept else (PARTS, where)))  # a tensor stays, a module has moved
         made = retyped(receiver, **{name: one for name, one in (("place", where), ("dtype", dtype)) if one is not None})
+        _take_along(m, receiver, made, where, arguments)
         wide(m, node, receiver, trait(made, DTYPE), trait(made, PLACE), "cast" if where is None else "move", f"{kinds.tensor}.{method}")
         return made
     for key, value in ((PLACE, where), (DTYPE, dtype)):
         if value is not None:
             m.store.write(receiver.slots, key, value)
+    _take_along(m, receiver, receiver, where, arguments)
     if where is not None:
         if load_kinds().is_absent(device_text(where)):
             name_device(m, node, where)
@@ -252,6 +254,14 @@ def _moved_unknown(m: Machine, receiver: Instance, method: str, arguments: CallA
     if dtype is not None:
         wide(m, node, receiver, dtype, trait(receiver, PLACE), "cast", f"{kinds.tensor}.{method}")
     return receiver
+
+
+def _take_along(m: Machine, receiver: Instance, moved: Instance, where: Value | None, arguments: CallArguments) -> None:
+    """Move the tensors that the program wrote into an object which is moved. A module leaves them where they are, data takes them along."""
+    takes_all = fits(receiver.name, load_kinds().moved_whole) and len(arguments.all) == 1
+    for key, held in receiver.written_slots().items():
+        if isinstance(held, Instance) and (takes_all or is_tensor(held)) and where is not None:
+            m.store.write(moved.slots, key, retyped(held, place=where if takes_all else join(trait(held, PLACE), where)))
 
 
 def type_by_use(m: Machine, value: Instance, method: str, node: ast.AST) -> None:

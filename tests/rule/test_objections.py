@@ -265,3 +265,18 @@ def test_the_state_of_a_recurrent_layer_lies_where_it_is_made(
     (tmp_path / "train.py").write_text(STATE.format(cell=cell, shape=shape, call=call, new=new, state=state))
 
     assert (choice_in(tmp_path).fix.safety is Safety.SAFE) is is_moved
+
+
+WRITTEN = 'import torch\nfrom {source} import {name}\n\ndata = {name}("p")[0]\ndata.x = torch.zeros(4, 4)\ndevice = "cuda" if torch.cuda.is_available() else "cpu"\ndata{taken} = data.to(device)\nnet = torch.nn.Linear(4, 4).to(device)\nnet(data{taken}.x)\n'
+
+
+@pytest.mark.parametrize(
+    ("source", "name", "said"), [("torch_geometric.datasets", "Planetoid", ""), ("elsewhere", "Samples", "`{}.x` in line 9 may stay on the CPU")]
+)
+@pytest.mark.parametrize("taken", ["", "_on_gpu"])
+def test_what_was_written_into_data_moves_with_it(source: str, name: str, said: str, taken: str, tmp_path: Path) -> None:
+    """A graph takes all its tensors along; of another object that isn't known, as of a module."""
+    (tmp_path / "train.py").write_text(WRITTEN.format(source=source, name=name, taken=taken))
+    fix = choice_in(tmp_path).fix
+
+    assert (fix.safety is Safety.SAFE, said.format(f"data{taken}") in fix.summary) == (not said, True)
