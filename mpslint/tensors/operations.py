@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
+from typing import Any
 
 from mpslint.facts.events import Certainty, Operand, TensorEvent
-from mpslint.facts.values import RAISED, UNKNOWN, Argument, Instance, Items, Known, OneOf, Value, alternatives_of
+from mpslint.facts.values import RAISED, UNKNOWN, Argument, Call, Instance, Items, Known, OneOf, Value, alternatives_of
 from mpslint.tensors.dimensions import part_by, size_computed
 from mpslint.tensors.dtypes import result_dtype, typed_operand
 from mpslint.tensors.gone_through import held_at
@@ -23,10 +24,12 @@ from mpslint.tensors.traits import (
     LAYOUT,
     MAYBE,
     NUMBER,
+    OFFSET,
     PLACE,
     REAL,
     SHAPE,
     WHOLE,
+    ZERO,
     Machine,
     devices_of,
     is_array,
@@ -95,7 +98,16 @@ def binary(
         note_large(m, node, made, sides if isinstance(op, ast.MatMult) else (), PRODUCT if isinstance(op, ast.MatMult) else TOGETHER)
     if kind == kinds.tensor and not is_test and not arrays:  # with an array NumPy computes
         wide(m, node, made, dtype, place, "cast")
+    _note_operator(m, node, type(op).__name__, [Argument(*one) for one in zip(sides, nodes, strict=True)], made)
     return made
+
+
+def _note_operator(m: Machine, node: Any, word: str, operands: list[Argument], made: Instance | None = None) -> None:
+    """Note an operator with a tensor on the Mac's GPU as a call of what it stands for, by the name of its class in `ast`."""
+    name = load_kinds().operators.get(word) if not m.is_mute else None
+    places = [devices_of(joined_trait(one.value, PLACE)) for one in operands if name and is_tensor(one.value)]
+    if {load_kinds().gpu} in places:
+        m.facts.operators.append(Call(node, (str(name),), "", None, tuple(operands), {}, False, m.context, made))
 
 
 def _summed(value: Value) -> Value:
@@ -132,12 +144,30 @@ def item(m: Machine, node: ast.Subscript, base: Value, index: Value) -> Value | 
     if not (is_tensor(base) or is_array(base)):
         return None
     _meet_index(m, node, (node.value, node.slice), base, index)
+    if isinstance(index, OneOf) and all(isinstance(one, Known) and type(one.value) is int for one in index.values):
+        index = WHOLE
     part = part_by(base, node.slice, index)
-    if (shape := part_shape(m, base, node.slice, index)) is not UNKNOWN:
-        part.slots[SHAPE] = shape
-    if is_tensor(part) and _leaves_out(node.slice):
-        part.slots[LAYOUT] = APART
+    if isinstance(shape := part_shape(m, base, node.slice, index), Known):
+        part.slots |= {SHAPE: shape, ZERO: Known(not shape.value.lengths)} if is_tensor(base) else {SHAPE: shape}
+    if is_tensor(part):
+        _lay_out(part, node.slice, index)
     return part
+
+
+def _lay_out(part: Instance, index: Any, value: Value) -> None:
+    """Note how the part of a tensor by an index, of a value, lies in memory: with gaps, behind its first number (unlike `x[0]`)."""
+    nodes = index.elts if isinstance(index, ast.Tuple) else [index]
+    values = value.values() if isinstance(value, Items) and value.kind == "tuple" else [value]
+    starts = [one.lower if isinstance(one, ast.Slice) else one for one in nodes]
+    is_view = all(isinstance(one, Known) or is_number(one) or is_true(joined_zero(one)) or _is_slice(one) for one in values)
+    if _leaves_out(index):
+        part.slots[LAYOUT] = APART
+    if is_view and any(one is not None and not (isinstance(one, ast.Constant) and one.value in (0, None, ...)) for one in starts):
+        part.slots[OFFSET] = Known(True)
+
+
+def _is_slice(value: Value) -> bool:
+    return isinstance(value, Items) and value.kind == "slice"
 
 
 def _leaves_out(index: ast.expr) -> bool:
@@ -161,8 +191,12 @@ def write_item(m: Machine, node: ast.stmt, base: Value, index: Argument, written
             m.store.write(base.slots, key, like(value) if key == EACH else joined_trait(value, key))
         return True
     if is_tensor(base):
+        part = like(base)
+        _lay_out(part, index.node, index.value)
+        _note_operator(m, node, "Store", [Argument(part, node), index, written])
         _meet_index(m, node, (node, node), base, index.value)
-        if is_tensor(value) and devices_of(joined_trait(value, PLACE)) == {kinds.gpu} and _starts_later(index) and not m.is_mute:
+        is_later = OFFSET in part.slots and LAYOUT not in part.slots
+        if is_tensor(value) and devices_of(joined_trait(value, PLACE)) == {kinds.gpu} and is_later and not m.is_mute:
             place = joined_trait(base, PLACE)
             if devices_of(place) == {kinds.default_place} and not is_assumed(place):
                 shown = Operand(value, kinds.gpu, "", written.node)
@@ -175,16 +209,6 @@ def write_item(m: Machine, node: ast.stmt, base: Value, index: Argument, written
 def _is_name(base: Value, index: Value) -> bool:
     """Return whether an index is what going through a batch gives: it holds tensors by name, and this is one of the names."""
     return isinstance(base, Instance) and is_tensor(base) and EACH in base.slots and (index is KEY or index is base.slots[EACH])
-
-
-def _starts_later(index: Argument) -> bool:
-    """Return whether an index means one piece of memory that isn't the first of a tensor: `a[i]`, `a[i, 2]`, `a[4:]`."""
-    if isinstance(index.node, ast.Slice):
-        return index.node.step is None and index.node.lower is not None
-    values = index.value.values() if isinstance(index.value, Items) else [index.value]
-    return any(not (isinstance(one, Known) and one.value in (0, None)) for one in values) and not any(
-        isinstance(one, ast.Slice) for one in (index.node.elts if isinstance(index.node, ast.Tuple) else ())
-    )
 
 
 def _meet_index(m: Machine, node: ast.AST, nodes: tuple[ast.AST, ast.AST], base: Value, index: Value) -> None:
