@@ -291,8 +291,6 @@ def _found(argument: Argument, what: Any, given: Mapping[str, Argument]) -> Iter
     values = alternatives_of(argument.value)
     if what in ("strided", "behind"):
         yield lies(argument.value, what)
-    elif what == "part":
-        yield all(isinstance(value, Instance) and is_tensor(value) and value.name.endswith("[]") for value in values)
     elif what == "number":
         numbers = [value.value for value in values if isinstance(value, Known) and isinstance(value.value, (int, float))]
         yield from numbers if len(numbers) == len(values) else ()

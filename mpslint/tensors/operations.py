@@ -159,15 +159,13 @@ def _lay_out(part: Instance, index: Any, value: Value) -> None:
     nodes = index.elts if isinstance(index, ast.Tuple) else [index]
     values = value.values() if isinstance(value, Items) and value.kind == "tuple" else [value]
     starts = [one.lower if isinstance(one, ast.Slice) else one for one in nodes]
-    is_view = all(isinstance(one, Known) or is_number(one) or is_true(joined_zero(one)) or _is_slice(one) for one in values)
+    is_view = all(
+        isinstance(one, Known) or is_number(one) or is_true(joined_zero(one)) or getattr(one, "kind", "") == "slice" for one in values
+    )
     if _leaves_out(index):
         part.slots[LAYOUT] = APART
     if is_view and any(one is not None and not (isinstance(one, ast.Constant) and one.value in (0, None, ...)) for one in starts):
         part.slots[OFFSET] = Known(True)
-
-
-def _is_slice(value: Value) -> bool:
-    return isinstance(value, Items) and value.kind == "slice"
 
 
 def _leaves_out(index: ast.expr) -> bool:
@@ -195,8 +193,7 @@ def write_item(m: Machine, node: ast.stmt, base: Value, index: Argument, written
         _lay_out(part, index.node, index.value)
         _note_operator(m, node, "Store", [Argument(part, node), index, written])
         _meet_index(m, node, (node, node), base, index.value)
-        is_later = OFFSET in part.slots and LAYOUT not in part.slots
-        if is_tensor(value) and devices_of(joined_trait(value, PLACE)) == {kinds.gpu} and is_later and not m.is_mute:
+        if is_tensor(value) and devices_of(joined_trait(value, PLACE)) == {kinds.gpu} and _starts_later(index) and not m.is_mute:
             place = joined_trait(base, PLACE)
             if devices_of(place) == {kinds.default_place} and not is_assumed(place):
                 shown = Operand(value, kinds.gpu, "", written.node)
@@ -209,6 +206,16 @@ def write_item(m: Machine, node: ast.stmt, base: Value, index: Argument, written
 def _is_name(base: Value, index: Value) -> bool:
     """Return whether an index is what going through a batch gives: it holds tensors by name, and this is one of the names."""
     return isinstance(base, Instance) and is_tensor(base) and EACH in base.slots and (index is KEY or index is base.slots[EACH])
+
+
+def _starts_later(index: Argument) -> bool:
+    """Return whether an index means one piece of memory that isn't the first of a tensor: `a[i]`, `a[i, 2]`, `a[4:]`."""
+    if isinstance(index.node, ast.Slice):
+        return index.node.step is None and index.node.lower is not None
+    values = index.value.values() if isinstance(index.value, Items) else [index.value]
+    return any(not (isinstance(one, Known) and one.value in (0, None)) for one in values) and not any(
+        isinstance(one, ast.Slice) for one in (index.node.elts if isinstance(index.node, ast.Tuple) else ())
+    )
 
 
 def _meet_index(m: Machine, node: ast.AST, nodes: tuple[ast.AST, ast.AST], base: Value, index: Value) -> None:
