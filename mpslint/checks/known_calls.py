@@ -137,14 +137,9 @@ def _as_methods(entry: KnownCall, evidence: Evidence) -> Iterator[Match]:
 
 def _as_operators(entry: KnownCall, evidence: Evidence) -> Iterator[Match]:
     """Yield the operators of Python that stand for functions of torch which an entry is about (`a @ b`), of the rounds of a loop once."""
-    meant = {
-        call.node: call
-        for call in (evidence.facts.operators if entry.given else ())
-        if call.name in entry.condition.names
-        and call_holds(call, entry.condition)
-        and is_given(call, entry.condition.positional, entry.given)
-    }
-    for call in meant.values():
+    asked = entry.condition
+    noted = (call for call in evidence.facts.operators if entry.given and call.name in asked.names and call_holds(call, asked))
+    for call in {call.node: call for call in noted if is_given(call, asked.positional, entry.given)}.values():
         values = {"value": call.name, "written": f"`{ast.unparse(call.node)}`"}
         yield Match(evidence.span_of(call.node), values, call=call, context=call.context, node=call.node)
 

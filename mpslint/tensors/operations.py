@@ -155,24 +155,22 @@ def item(m: Machine, node: ast.Subscript, base: Value, index: Value) -> Value | 
 
 
 def _lay_out(part: Instance, index: Any, value: Value) -> None:
-    """Note how the part of a tensor by an index, of a value, lies in memory: with gaps, behind its first number (unlike `x[0]`)."""
-    nodes = index.elts if isinstance(index, ast.Tuple) else [index]
+    """Note how the part of a tensor by an index, of a value, lies in memory.
+
+    It has gaps where it keeps rows and leaves out others between numbers (`x[:, 0]`, `x[::2]`), and may begin behind the first number
+    (`x[1]`, not `x[0]`); `x[mask]` is a copy.
+    """
+    first, *others = nodes = index.elts if isinstance(index, ast.Tuple) and index.elts else [index]
+    is_cut = any(not (isinstance(one, ast.Slice) and one.lower is one.upper is None) for one in others)
+    if isinstance(first, ast.Slice) and (is_cut or first.step is not None):
+        part.slots[LAYOUT] = APART
     values = value.values() if isinstance(value, Items) and value.kind == "tuple" else [value]
-    starts = [one.lower if isinstance(one, ast.Slice) else one for one in nodes]
     is_view = all(
         isinstance(one, Known) or is_number(one) or is_true(joined_zero(one)) or getattr(one, "kind", "") == "slice" for one in values
     )
-    if _leaves_out(index):
-        part.slots[LAYOUT] = APART
+    starts = (one.lower if isinstance(one, ast.Slice) else one for one in nodes)
     if is_view and any(one is not None and not (isinstance(one, ast.Constant) and one.value in (0, None, ...)) for one in starts):
         part.slots[OFFSET] = Known(True)
-
-
-def _leaves_out(index: ast.expr) -> bool:
-    """Return whether an index keeps rows, and leaves something out between numbers: `x[:, 0]`, `x[::2]`."""
-    first, *others = index.elts if isinstance(index, ast.Tuple) and index.elts else [index]
-    is_cut = any(not (isinstance(one, ast.Slice) and one.lower is one.upper is None) for one in others)
-    return isinstance(first, ast.Slice) and (is_cut or first.step is not None)
 
 
 def write_item(m: Machine, node: ast.stmt, base: Value, index: Argument, written: Argument) -> bool:
