@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from pathlib import Path
@@ -17,7 +18,7 @@ from mpslint.core.knowledge import given_fields, platform_data, rules_folder
 from mpslint.core.record import record
 from mpslint.core.versions import VersionRange, format_version
 from mpslint.facts.values import UNKNOWN, Argument, Call, Instance, Known, Symbol, Value, alternatives_of
-from mpslint.rule.comparisons import compare_all
+from mpslint.rule.comparisons import call_holds, compare_all
 from mpslint.rule.judge import Match, calls
 from mpslint.rule.reader import RuleReader
 from mpslint.rule.rule import Condition
@@ -25,16 +26,17 @@ from mpslint.rule.trained import is_only_run
 from mpslint.settings.evidence import Evidence
 from mpslint.target.packages import newest_versions
 from mpslint.tensors.kinds import load_kinds
+from mpslint.tensors.meet import is_assumed
 from mpslint.tensors.shapes import shape_of
 from mpslint.tensors.signatures import load_signatures
 from mpslint.tensors.state import graph_switch
-from mpslint.tensors.traits import PLACE, devices_of, dtype_of, is_array, is_module, is_tensor, joined_dtype, joined_trait, layout_of, trait
+from mpslint.tensors.traits import PLACE, devices_of, dtype_of, is_array, is_module, is_tensor, joined_dtype, joined_trait, lies, trait
 
 _LEAVES = frozenset({"item", "tolist", "numpy", "float", "int", "len", "size", "shape", "bool", "str", "cpu", "device"})
 RAISES = "raises"
 """The kind of what raises on a Mac wherever its operands lie."""
 Asked = Mapping[str, Mapping[Any, tuple[tuple[str, Any], ...]]]
-"""By argument, comparisons by what is compared: a dimension by its number, `rank`, `dtype`, `place`, `strided`, `part` or `behind`."""
+"""By argument or `result`, comparisons by what is compared: a dimension by its number, `rank`, `dtype`, `place`, as `_found` has them."""
 
 
 @record(frozen=True, slots=True, eq=False)
@@ -82,7 +84,7 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
             continue
         if entry.trains and not evidence.trains:
             continue
-        for match in (*calls(entry.condition, evidence), *_as_methods(entry, evidence)):
+        for match in (*calls(entry.condition, evidence), *_as_methods(entry, evidence), *_as_operators(entry, evidence)):
             if match.call is None or not _is_meant(entry, match.call, evidence):
                 continue
             if options.get("on_gpu") and not _lies_on_gpu(match.call):
@@ -94,7 +96,7 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
             if entry.untrained and not _is_run_on_mps(match.call.receiver, evidence):
                 continue
             values = {**match.values, "who": entry.who or match.values["written"], "what": entry.what, "advice": entry.advice}
-            yield replace(match, values=values, span=evidence.span_of(match.call.node.func))
+            yield replace(match, values=values, span=evidence.span_of(getattr(match.call.node, "func", match.call.node)))
 
 
 def _lies_on_gpu(call: Call) -> bool:
@@ -131,6 +133,15 @@ def _as_methods(entry: KnownCall, evidence: Evidence) -> Iterator[Match]:
                 written = ast.unparse(call.node.func)
                 values = {"value": name, "written": written}
                 yield Match(evidence.span_of(call.node.func), values, call=call, context=call.context, node=call.node)
+
+
+def _as_operators(entry: KnownCall, evidence: Evidence) -> Iterator[Match]:
+    """Yield the operators of Python that stand for functions of torch which an entry is about (`a @ b`), of the rounds of a loop once."""
+    asked = entry.condition
+    noted = (call for call in evidence.facts.operators if entry.given and call.name in asked.names and call_holds(call, asked))
+    for call in {call.node: call for call in noted if is_given(call, asked.positional, entry.given)}.values():
+        values = {"value": call.name, "written": f"`{ast.unparse(call.node)}`"}
+        yield Match(evidence.span_of(call.node), values, call=call, context=call.context, node=call.node)
 
 
 def _is_on_gpu(call: Call) -> bool:
@@ -220,7 +231,8 @@ def _until(row: Mapping[str, Any], path: Path) -> tuple[VersionRange, str, str]:
     first = max((firsts[name] for name in asked), key=lambda text: tuple(map(int, text.split(".")))) if comes else ""
     said = platform_data(path.stem).get(row["kind"], {})
     said = said.get("later" if comes else "never", {}) if row["kind"] == "missing" else said
-    holes = {"first": first, "newest": format_version(newest_versions()["torch"][:2])}
+    ends = dict(re.findall(r"(\S+) < (\S+?)(?:,|$)", row.get("versions", "")))
+    holes = {"first": first, "newest": format_version(newest_versions()["torch"][:2]), "ends": ends.get("torch", "")}
     what, advice = ((row.get(key) or said.get(key, "")).format(**holes) for key in ("what", "advice"))
     return VersionRange.parse(f"torch < {first}") if comes else VersionRange(), what, advice
 
@@ -253,7 +265,8 @@ def is_given(call: Call, positional: Sequence[str], asked: Asked) -> bool:
     """Return whether the arguments of a call, of which a method's tensor is the first, and what its module holds are certainly as asked."""
     held = {name: Argument(value, None) for name, value in getattr(call.receiver, "slots", {}).items() if isinstance(name, str)}
     itself = [Argument(call.receiver, getattr(call.node.func, "value", None))] if is_method(call) and call.receiver is not None else []
-    given = {**held, **dict(zip(positional, (*itself, *call.arguments), strict=False)), **call.keywords}
+    made = {"result": Argument(call.result, call.node)} if call.result is not None else {}
+    given = {**held, **made, **dict(zip(positional, (*itself, *call.arguments), strict=False)), **call.keywords}
     return all(
         name in given and all(compare_all(tuple(_found(given[name], what, given)), compared) for what, compared in properties.items())
         for name, properties in asked.items()
@@ -265,36 +278,34 @@ def is_method(call: Call) -> bool:
     return call.receiver is not None and is_tensor(call.receiver)
 
 
-def _is_behind(node: ast.AST | None) -> bool:
-    """Return whether a part of a tensor begins, or may begin, behind the first of its numbers: not `x[0]` and `x[:2]`."""
-    index = node.slice if isinstance(node, ast.Subscript) else None
-    parts = [one.lower if isinstance(one, ast.Slice) else one for one in (index.elts if isinstance(index, ast.Tuple) else [index])]
-    return index is None or any(one is not None and not (isinstance(one, ast.Constant) and one.value in (0, None, ...)) for one in parts)
-
-
 def _found(argument: Argument, what: Any, given: Mapping[str, Argument]) -> Iterator[Any]:
     """Yield what an argument is in one respect, for each of its alternatives; nothing where one of them isn't known.
 
     For `unlike` that are the other arguments `given` that certainly have another last dimension.
     """
     values = alternatives_of(argument.value)
-    if what == "strided":
-        yield bool(layout_of(argument.value))
-    elif what in ("part", "behind"):
-        is_part = all(isinstance(value, Instance) and is_tensor(value) and value.name.endswith("[]") for value in values)
-        yield is_part and (what == "part" or _is_behind(argument.node))
+    if what in ("strided", "behind"):
+        yield lies(argument.value, what)
+    elif what == "number":
+        numbers = [value.value for value in values if isinstance(value, Known) and isinstance(value.value, (int, float))]
+        yield from numbers if len(numbers) == len(values) else ()
+    elif what == "made_by":
+        yield from (value.name.rpartition(".")[2] if isinstance(value, Instance) else "" for value in values)
     elif what == "unlike":
         own = _widths(argument)
         yield from (name for name, other in given.items() if own and (found := _widths(other)) and own.isdisjoint(found))
     elif what == "dtype":
         yield dtype_of(argument.value) or dtype_of(joined_dtype(argument.value))
     elif what == "place":
-        yield from devices_of(argument.value if isinstance(argument.value, Known) else joined_trait(argument.value, PLACE))
+        place = argument.value if isinstance(argument.value, Known) else joined_trait(argument.value, PLACE)
+        yield from devices_of(place) if not is_assumed(place) else ()
     else:
-        sizes = [shape.lengths if (shape := shape_of(value)) is not None else () for value in values]
-        if all(sizes) and what == "rank":
+        sizes = [shape.lengths for value in values if (shape := shape_of(value)) is not None]
+        if len(sizes) < len(values):
+            return
+        if what == "rank":
             yield from map(len, sizes)
-        elif what != "rank" and all(-len(one) <= what < len(one) for one in sizes):
+        elif all(-len(one) <= what < len(one) for one in sizes):
             yield from (one[what] for one in sizes)
 
 

@@ -295,8 +295,8 @@ class Preparation:
 
 
 SEEN = tuple(
-    "calls attributes environment imports handlers choices unbound accumulations passes gradients loops iterated windows events "
-    "commands configs".split()
+    "calls operators attributes environment imports handlers choices unbound accumulations passes gradients loops iterated windows "
+    "events commands configs".split()
 )
 """The parts of Facts that a walk adds to."""
 
@@ -306,6 +306,8 @@ class Facts:
     """Everything that was seen, in the order in which it was reached."""
 
     calls: list[Call] = field(default_factory=list)
+    operators: list[Call] = field(default_factory=list)
+    """Operators with a tensor on the Mac's GPU, as calls of what they stand for (`a @ b`: torch.matmul)."""
     attributes: list[AttributeWrite] = field(default_factory=list)
     environment: list[EnvironmentWrite] = field(default_factory=list)
     imports: list[Import] = field(default_factory=list)

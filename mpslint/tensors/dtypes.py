@@ -56,6 +56,8 @@ def result_dtype(word: str, operands: Sequence[Typed], default: Value, of_arrays
     category, bits = DTYPES[name]
     if word == "real":
         return _named({"complex64": "float32", "complex128": "float64"}.get(name, name), found)
+    if word == "complex" and (category <= _WHOLE or name in ("float32", "float64", "complex64", "complex128")):
+        return _named("complex128" if category > _WHOLE and name.endswith(("t64", "128")) else "complex64", found)
     if word == "widened":
         return _named("int64", found) if category <= _WHOLE else found
     if word == "widest":

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
+from typing import Any
 
 from mpslint.facts.events import Certainty, Operand, TensorEvent
-from mpslint.facts.values import RAISED, UNKNOWN, Argument, Instance, Items, Known, OneOf, Value, alternatives_of
+from mpslint.facts.values import RAISED, UNKNOWN, Argument, Call, Instance, Items, Known, OneOf, Value, alternatives_of
 from mpslint.tensors.dimensions import part_by, size_computed
 from mpslint.tensors.dtypes import result_dtype, typed_operand
 from mpslint.tensors.gone_through import held_at
@@ -23,10 +24,12 @@ from mpslint.tensors.traits import (
     LAYOUT,
     MAYBE,
     NUMBER,
+    OFFSET,
     PLACE,
     REAL,
     SHAPE,
     WHOLE,
+    ZERO,
     Machine,
     devices_of,
     is_array,
@@ -95,7 +98,16 @@ def binary(
         note_large(m, node, made, sides if isinstance(op, ast.MatMult) else (), PRODUCT if isinstance(op, ast.MatMult) else TOGETHER)
     if kind == kinds.tensor and not is_test and not arrays:  # with an array NumPy computes
         wide(m, node, made, dtype, place, "cast")
+    _note_operator(m, node, type(op).__name__, [Argument(*one) for one in zip(sides, nodes, strict=True)], made)
     return made
+
+
+def _note_operator(m: Machine, node: Any, word: str, operands: list[Argument], made: Instance | None = None) -> None:
+    """Note an operator with a tensor on the Mac's GPU as a call of what it stands for, by the name of its class in `ast`."""
+    name = load_kinds().operators.get(word) if not m.is_mute else None
+    places = [devices_of(joined_trait(one.value, PLACE)) for one in operands if name and is_tensor(one.value)]
+    if {load_kinds().gpu} in places:
+        m.facts.operators.append(Call(node, (str(name),), "", None, tuple(operands), {}, False, m.context, made))
 
 
 def _summed(value: Value) -> Value:
@@ -132,19 +144,33 @@ def item(m: Machine, node: ast.Subscript, base: Value, index: Value) -> Value | 
     if not (is_tensor(base) or is_array(base)):
         return None
     _meet_index(m, node, (node.value, node.slice), base, index)
+    if isinstance(index, OneOf) and all(isinstance(one, Known) and type(one.value) is int for one in index.values):
+        index = WHOLE
     part = part_by(base, node.slice, index)
-    if (shape := part_shape(m, base, node.slice, index)) is not UNKNOWN:
-        part.slots[SHAPE] = shape
-    if is_tensor(part) and _leaves_out(node.slice):
-        part.slots[LAYOUT] = APART
+    if isinstance(shape := part_shape(m, base, node.slice, index), Known):
+        part.slots |= {SHAPE: shape, ZERO: Known(not shape.value.lengths)} if is_tensor(base) else {SHAPE: shape}
+    if is_tensor(part):
+        _lay_out(part, node.slice, index)
     return part
 
 
-def _leaves_out(index: ast.expr) -> bool:
-    """Return whether an index keeps rows, and leaves something out between numbers: `x[:, 0]`, `x[::2]`."""
-    first, *others = index.elts if isinstance(index, ast.Tuple) and index.elts else [index]
+def _lay_out(part: Instance, index: Any, value: Value) -> None:
+    """Note how the part of a tensor by an index, of a value, lies in memory.
+
+    It has gaps where it keeps rows and leaves out others between numbers (`x[:, 0]`, `x[::2]`), and may begin behind the first number
+    (`x[1]`, not `x[0]`); `x[mask]` is a copy.
+    """
+    first, *others = nodes = index.elts if isinstance(index, ast.Tuple) and index.elts else [index]
     is_cut = any(not (isinstance(one, ast.Slice) and one.lower is one.upper is None) for one in others)
-    return isinstance(first, ast.Slice) and (is_cut or first.step is not None)
+    if isinstance(first, ast.Slice) and (is_cut or first.step is not None):
+        part.slots[LAYOUT] = APART
+    values = value.values() if isinstance(value, Items) and value.kind == "tuple" else [value]
+    is_view = all(
+        isinstance(one, Known) or is_number(one) or is_true(joined_zero(one)) or getattr(one, "kind", "") == "slice" for one in values
+    )
+    starts = (one.lower if isinstance(one, ast.Slice) else one for one in nodes)
+    if is_view and any(one is not None and not (isinstance(one, ast.Constant) and one.value in (0, None, ...)) for one in starts):
+        part.slots[OFFSET] = Known(True)
 
 
 def write_item(m: Machine, node: ast.stmt, base: Value, index: Argument, written: Argument) -> bool:
@@ -161,6 +187,9 @@ def write_item(m: Machine, node: ast.stmt, base: Value, index: Argument, written
             m.store.write(base.slots, key, like(value) if key == EACH else joined_trait(value, key))
         return True
     if is_tensor(base):
+        part = like(base)
+        _lay_out(part, index.node, index.value)
+        _note_operator(m, node, "Store", [Argument(part, node), index, written])
         _meet_index(m, node, (node, node), base, index.value)
         if is_tensor(value) and devices_of(joined_trait(value, PLACE)) == {kinds.gpu} and _starts_later(index) and not m.is_mute:
             place = joined_trait(base, PLACE)

@@ -287,6 +287,17 @@ def _inserted(asked: _ShapeCall, name: str) -> Lengths:
     return (*asked.first[:at], 1, *asked.first[at:])
 
 
+def _of_data(data: Value | None) -> Lengths:
+    """Return the lengths of a number, of a list of numbers, and of a list of such lists."""
+    if isinstance(data, Items) and not data.open:
+        inner = set(map(_of_data, data.values()))
+        if len(inner) < 2:
+            return (len(data.slots), *next(iter(inner), ()))
+    elif data is not None and (is_number(data) or (isinstance(data, Known) and isinstance(data.value, (int, float, complex)))):
+        return ()
+    raise _Unclear
+
+
 def _squeezed(asked: _ShapeCall, name: str) -> Lengths:
     before = asked.first
     gone = asked.dimensions(name) if name in asked.given.values else None
@@ -387,6 +398,7 @@ WORDS: Mapping[str, Callable[..., Lengths]] = {
     "same": lambda asked: asked.first,
     "kept": lambda asked: asked.first,
     "all": _all,
+    "data": lambda asked, name: _of_data(asked.given.value(name)),
     "size": lambda asked, *names: asked.numbers(*names),
     "product": _matmul,
     "reshaped": _reshaped,
@@ -411,7 +423,7 @@ WORDS: Mapping[str, Callable[..., Lengths]] = {
     "summed": _summed,
 }
 """What works out the lengths by the first word of a signature's `shape`, given the others."""
-OF_OTHERS = frozenset({"size", "like", "expanded_like", "counted"})
+OF_OTHERS = frozenset({"data", "size", "like", "expanded_like", "counted"})
 """The words that ask for no shape of the first operand."""
 VIEWS = frozenset({"kept", "reshaped", "swapped", "turned", "ordered", "inserted", "squeezed", "flat", "pieces"})
 """The words of what lies in the memory of its first operand."""

@@ -60,6 +60,8 @@ WEIGHTS = (TRAIT, "weights")
 """Whether a module has parameters or buffers of its own."""
 
 SWAPPED, APART = Known("swapped"), Known("apart")
+OFFSET = (TRAIT, "offset")
+"""Whether a view of a tensor begins, or may begin, behind the first of its numbers."""
 NUMBER = Unknown("number")
 """A plain number that isn't known: it has no device."""
 WHOLE, REAL = Unknown(NUMBER.reason), Unknown(NUMBER.reason)
@@ -172,6 +174,11 @@ def layout_of(value: Value) -> str:
     return str(found.value) if isinstance(found, Known) else ""
 
 
+def lies(value: Value, how: str) -> bool:
+    """Return whether a tensor certainly isn't in one piece (`strided`), or begins behind the first number of its memory (`behind`)."""
+    return bool(layout_of(value)) if how == "strided" else is_true(joined_trait(value, OFFSET))
+
+
 def typed(
     made: Instance, kind: str, *, place: Value = UNKNOWN, dtype: Value = UNKNOWN, graph: Value = UNKNOWN, zero: Value = UNKNOWN
 ) -> Instance:
@@ -189,6 +196,7 @@ def retyped(old: Instance, **changed: Value) -> Instance:
     keys = {"place": PLACE, "dtype": DTYPE, "graph": GRAPH, "zero": ZERO}
     if made.slots.get(LAYOUT, APART) is APART:
         made.slots.pop(LAYOUT, None)  # a copy has no others between its numbers
+    made.slots.pop(OFFSET, None)
     if isinstance(shape := made.slots.get(SHAPE), Known):
         made.slots[SHAPE] = Known(shape.value.copied(), shape.origin, shape.weak)
     for name, value in changed.items():

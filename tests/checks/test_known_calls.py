@@ -27,3 +27,49 @@ def test_a_call_is_meant_where_its_operands_or_its_result_lie_on_the_gpu(call: s
     found = mpslint.check(text, target={"torch": torch}).findings
 
     assert [one.rule for one in found if one.severity == "error"] == rules
+
+
+OPERATORS = [
+    ("x / table[4]", "2.12", True),
+    ("x / table[0]", "2.12", False),
+    ("x / table[4].item()", "2.12", False),
+    ("x / table.to('mps')[4]", "2.12", False),
+    ("table[n] * x", "2.12", True),
+    ("x / table[4]", "2.14", False),
+    ("x.t().conj() @ x", "2.6", True),
+    ("x.t() @ x", "2.6", False),
+    ("1 << mask.int()", "2.6", True),
+    ("mask.int() << 1", "2.6", False),
+    ("mask.cumsum(0)", "2.3", True),
+    ("mask.int().cumsum(0)", "2.3", False),
+    ("x[None, None, None].cumsum(0)", "2.12", True),
+    ("x[None, None, None].cumsum(1)", "2.12", False),
+    ("torch.randn(1, 2, 3, 4, 5, device='mps')", "2.6", True),
+    ("torch.randn(2, 3, 4, 5, device='mps')", "2.6", False),
+    ("torch.randn(1, 2, 3, 4, 5)", "2.6", False),
+    ("x[1].zero_()", "2.1.1", True),
+    ("x[0].zero_()", "2.1.1", False),
+    ("x[mask].zero_()", "2.1.1", False),
+    ("x[:, 1].zero_()", "2.1.1", False),
+]
+"""Expressions with a matrix `x` of complex numbers and a `mask` on the GPU, a `table` on the CPU, and whether a fault is told with a torch."""
+
+
+@pytest.mark.parametrize(("expression", "torch", "is_told"), OPERATORS)
+def test_operators_of_python_are_calls_of_what_they_stand_for(expression: str, torch: str, is_told: bool) -> None:
+    """What is asked of a number: its value; of a tensor: whether it begins where its memory does, how many dimensions it has, its dtype."""
+    made = "x = torch.ones(8, 8, dtype=torch.complex64, device='mps')\nmask = x.real[0] > 0\ntable = torch.rand(8)"
+    text = f"import torch\n\n{made}\nfor n in range(8):\n    made = {expression}\n"
+
+    found = mpslint.check(text, target={"torch": torch, "macos": "15.0"}, select=["MPS929"]).findings
+
+    assert [one.rule for one in found] == ["MPS929"] * is_told
+
+
+@pytest.mark.parametrize(("written", "is_told"), [("x[n] = 1", True), ("x[mask] = -1.0", True), ("x[n] = 0", False), ("x[n] = x[0]", False)])
+def test_what_is_written_into_a_part_is_a_call(written: str, is_told: bool) -> None:
+    text = f"import torch\n\nx = torch.zeros(8, device='mps')\nmask = x > 0\nfor n in range(8):\n    {written}\n"
+
+    found = mpslint.check(text, target={"torch": "2.2", "macos": "14.4"}, select=["MPS929"]).findings
+
+    assert [one.rule for one in found] == ["MPS929"] * is_told

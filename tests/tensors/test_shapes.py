@@ -230,3 +230,10 @@ def test_as_many_tensors_lie_in_memory_together_as_the_tables_say(name: str, is_
             (result[..., :2] if result.dim() else result).sum().backward()
 
     assert alive.most // LARGE == load_signatures()[name].copies[is_trained]
+
+
+@pytest.mark.parametrize("data", ["3.0", "[1, 2]", "[[1.0], [2.0], [3.0]]", "[]", "[[], []]", "(True, n)"])
+def test_a_tensor_of_numbers_has_the_lengths_of_their_lists(data: str) -> None:
+    found = lengths_of(f"{HEAD}n = len(input())\nx = torch.tensor({data})\n")
+
+    assert found["x"] == tuple(torch.tensor(eval(data, {"n": 1})).shape)
