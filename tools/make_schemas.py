@@ -43,6 +43,8 @@ _WORD_OR_WORDS: Schema = {"type": ["string", "array"], "items": {"type": "string
 _TEXT: Schema = {"type": ["string", "number"]}
 _SCALAR_OR_LIST: Schema = {"type": ["string", "number", "boolean", "array", "null"]}
 _SETTING: Schema = {"$ref": "#/definitions/setting"}
+FLAGS = ("trains", "trained", "chooses_device", "program")
+"""Subjects of conditions that name nothing."""
 _KINDS: Mapping[type, Schema] = {list: _WORDS, dict: {"type": "object"}, str: {"type": "string"}, bool: {"type": "boolean"}}
 
 
@@ -128,9 +130,12 @@ def _enum(kind: type[Severity] | type[Safety]) -> Schema:
 
 def _condition(keys: Iterable[str]) -> Schema:
     """Return the schema of a condition: exactly one subject, and what is compared."""
-    compared: dict[str, Schema] = dict.fromkeys((*COMPARISONS, "any"), _SCALAR_OR_LIST)
-    properties: dict[str, Schema] = {**_typed(Condition, keys), **compared}
-    properties |= {subject: {"type": ["string", "boolean", "array"], "items": {"type": "string"}} for subject in SUBJECTS}
+    number, text, flag = ({"type": name} for name in ("number", "string", "boolean"))
+    compared: dict[str, Schema] = dict.fromkeys(COMPARISONS, _SCALAR_OR_LIST) | {"any": flag, "outside": {"type": "array"}}
+    compared |= dict.fromkeys(("at_least", "at_most", "above", "below"), number) | dict.fromkeys(("matches", "is_a"), text)
+    properties: dict[str, Schema] = {**_typed(Condition, keys), **compared, **dict.fromkeys(SUBJECTS, _WORD_OR_WORDS)}
+    properties |= dict.fromkeys(FLAGS, flag) | dict.fromkeys(("check", "versions"), text)
+    properties |= {subject: {"type": ["string", "boolean", "array"], "items": text} for subject in ("certain", "event", "suppression")}
     properties["setting"] = _one_or_more(_SETTING)
     properties |= {subject: {"type": "array", "items": _SETTING, "minItems": 2} for subject in ("product", "ratio")}
     of_values = {**dict.fromkeys(OF_VALUES, _one_or_more({"type": "string"})), "contains": {"$ref": "#/definitions/condition"}}

@@ -1,6 +1,6 @@
-"""Names that a package has no more in the Target's versions, from `rules/platform/removed_names.yaml`.
+"""Names that a package, or an object of one of its classes, has no more in the Target's versions, from `rules/platform/removed_names.yaml`.
 
-A check because it holds imports, calls and methods to a table of versions, and rewrites them to what took their place.
+A check because it holds imports, calls, methods and attributes to a table of versions, and rewrites names to what took their place.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from mpslint.core.knowledge import platform_data
 from mpslint.core.versions import Version, VersionRange
 from mpslint.facts.values import Call, Instance, Symbol, alternatives_of
 from mpslint.program.platform import load_platform
+from mpslint.program.walk import called_name
 from mpslint.rule.guards import HARMLESS_HANDLERS, is_caught
 from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
@@ -39,13 +40,13 @@ Successor = Callable[[str, ast.ImportFrom], str | None]
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
-    """Yield each import, or call by the package's name, of such a name; option `kind`: names, or methods, of which each call is found."""
+    """Yield each import, or call by the package's name, of such a name.
+
+    Option `kind`: names; or methods, of which each call is found, or attributes, of which each place that reads one is.
+    """
     gone = _gone(options["kind"], tuple(evidence.target.versions.items()))
-    if options["kind"] == "names":
-        yield from _imported(gone, evidence)
-        yield from _called_by_name(gone, evidence)
-    else:
-        yield from _methods(gone, evidence)
+    for found in {"names": (_imported, _called_by_name), "methods": (_methods,), "attributes": (_attributes,)}[options["kind"]]:
+        yield from found(gone, evidence)
 
 
 def _imported(gone: Gone, evidence: Evidence) -> Iterator[Match]:
@@ -121,6 +122,29 @@ def _is_received(call: Call, entry: Mapping[str, Any], evidence: Evidence) -> bo
     patterns = [known] if isinstance(known, str) else known
     names = [one.name for one in objects if isinstance(one, (Instance, Symbol))]
     return any(fnmatch.fnmatchcase(name, pattern) for name in names for pattern in patterns)
+
+
+def _attributes(gone: Gone, evidence: Evidence) -> Iterator[Match]:
+    """Yield each place that reads an attribute of an object of a class that had it, to which the program doesn't give it."""
+    for name, (_, entry) in gone.items():
+        if _is_asked_for(name, evidence):
+            continue
+        for read, nodes in evidence.facts.uses.reads.items():
+            owner = read.owner if isinstance(read, Instance) else None
+            classes = set() if owner is None else set(owner.cls.outside_bases() if owner.cls is not None else (owner.name,))
+            if owner is None or not classes or not classes <= set(entry["of"]):
+                continue
+            for node in (one for one in nodes if isinstance(one, ast.Attribute) and one.attr == name):
+                end, values = evidence.span_of(node).end, {**_values(name, gone, evidence), "becomes": entry["becomes"]}
+                context = owner.call.context if owner.call is not None else None
+                yield Match(Span(end - len(name), end), values, call=owner.call, context=context, node=node)
+
+
+def _is_asked_for(name: str, evidence: Evidence) -> bool:
+    """Return whether the program asks by its name whether there is such an attribute."""
+    whole = evidence.whole or evidence
+    above = (whole.parents.get(node) for node in whole.naming(name) if isinstance(node, ast.Constant))
+    return any(one is not None and called_name(one) in ("hasattr", "getattr", "setattr") for one in above)
 
 
 def _values(name: str, gone: Gone, evidence: Evidence) -> dict[str, str]:

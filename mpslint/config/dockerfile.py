@@ -13,7 +13,8 @@ _ESCAPE = re.compile(r"(?:[ \t]*#[^\n]*\n)*?[ \t]*#[ \t]*escape[ \t]*=[ \t]*(`|\
 _INSTRUCTION = re.compile(r"[ \t]*([A-Za-z]+)[ \t]+")
 _COMMENT = re.compile(r"^[ \t]*(#[^\r\n]*)", re.MULTILINE)
 _HERE = re.compile(r"<<-?[ \t]*['\"]?(\w+)['\"]?")
-_PAIR = re.compile(r"([A-Za-z_]\w*)=((?:\"(?:[^\"\\]|\\.)*\"|'[^']*'|\\[^\r\n]|[^\s\"'\\])*)", re.DOTALL)
+_PAIR = re.compile(r"^[ \t]*#[^\n]*|([A-Za-z_]\w*)=((?:\"(?:[^\"\\]|\\.)*\"|'[^']*'|\\[^\r\n]|[^\s\"'\\])*)", re.DOTALL | re.MULTILINE)
+"""A variable, or a comment between those of several lines."""
 _OLD = re.compile(r"([A-Za-z_]\w*)[ \t]+(\S(?:[^\r\n]*\S)?)")
 
 
@@ -67,17 +68,9 @@ def _variables(text: str, start: int, end: int) -> Iterator[EnvironmentWrite]:
     if old is not None:
         yield _write(old, old.group(2))
         return
-    position = start
-    while position < end:
-        pair = _PAIR.match(text, position, end)
-        if pair is not None:
+    for pair in _PAIR.finditer(text, start, end):
+        if pair.group(1):
             yield _write(pair, pair.group(2))
-            position = pair.end()
-        elif text.startswith("#", position) and not text[text.rfind("\n", 0, position) + 1 : position].strip():
-            line_end = text.find("\n", position, end)
-            position = end if line_end < 0 else line_end + 1
-        else:
-            position += 1
 
 
 def _write(match: re.Match[str], raw: str) -> EnvironmentWrite:

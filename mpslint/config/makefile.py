@@ -32,6 +32,7 @@ _MARKS = re.compile(r"\t[ \t]*[-@+]*")
 _OPENS, _ELSE, _CLOSES = ("ifeq", "ifneq", "ifdef", "ifndef"), "else", "endif"
 _COMPARED = re.compile(r"\((.*),([^,]*)\)|([\"'])(.*?)\3[ \t]+([\"'])(.*?)\5", re.DOTALL)
 _NAMES = re.compile(r"[A-Za-z_]\w*")
+_LOGICAL_LINE = re.compile(r"(?:[^\n]*\\\r*\n)*[^\n]*\n?")
 MOST_ANEW = 30
 """How often a text is read again because a variable that it speaks of has changed, on an average; later it counts as not known."""
 
@@ -164,13 +165,7 @@ def _holds(condition: str, shell: Shell, variables: MakeVariables) -> bool | Non
 
 def _logical_lines(text: str) -> Iterator[tuple[int, int]]:
     """Yield the start and end of each line, with those that a backslash joins to it."""
-    start = 0
-    for match in re.finditer(r"[^\n]*\n|[^\n]+", text):
-        if not match[0].rstrip("\r\n").endswith("\\"):
-            yield start, match.end()
-            start = match.end()
-    if start < len(text):
-        yield start, len(text)
+    return (match.span() for match in _LOGICAL_LINE.finditer(text) if match[0])
 
 
 @record(frozen=True, slots=True)

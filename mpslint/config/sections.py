@@ -27,24 +27,22 @@ def read_sections(text: str, is_toml: bool) -> ConfigFile:
     root = ConfigMapping([], Span(0, len(text)))
     section: ConfigMapping | None = root
     path: tuple[str, ...] = ()
-    position = 0
-    for line in _LINE.findall(text):
-        start, position = position, position + len(line)
-        head = _SECTION.fullmatch(line)
+    for line in _LINE.finditer(text):
+        head = _SECTION.fullmatch(text, *line.span())
         if head is not None:
             path = tuple(part.strip("\"'") for part in head[2].split(".")) if is_toml else (head[2],)
-            section = None if head[1] else _below(root, path, Span(start, position))
+            section = None if head[1] else _below(root, path, Span(*line.span()))
             continue
-        match = (_TOML if is_toml else _PLAIN).fullmatch(line)
+        match = (_TOML if is_toml else _PLAIN).fullmatch(text, *line.span())
         if match is None or section is None:
             continue
         keys = tuple(match[1].strip('"').split(".")) if is_toml else (match[1].strip().lower(),)
         value = _held(whole, (*path, *keys), match[2]) if whole is not None else Known(match[2])
         if value is None:
             continue
-        span = Span(start + match.start(2), start + match.end(2))
+        span = Span(*match.span(2))
         holder = _below(section, keys[:-1], span)
-        holder.pairs.append(ConfigPair(keys[-1], Span(start + match.start(1), start + match.end(1)), ConfigScalar(value, span)))
+        holder.pairs.append(ConfigPair(keys[-1], Span(*match.span(1)), ConfigScalar(value, span)))
     if whole is not None:
         _complete(root, whole)
     return ConfigFile((root,))

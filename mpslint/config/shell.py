@@ -18,7 +18,9 @@ from mpslint.facts.facts import Command, EnvironmentWrite, Flag, Given
 from mpslint.facts.values import UNKNOWN, Known, Value
 from mpslint.source.document import Snippet, SnippetKind
 
-_DOTENV = re.compile(r"[ \t]*(?:export[ \t]+)?([A-Za-z_]\w*)[ \t]*=[ \t]*(\"[^\"\r\n]*\"|'[^'\r\n]*'|[^#\r\n]*?)[ \t]*(?:#.*)?(?=\r?\n|$)")
+_DOTENV = re.compile(
+    r"^[ \t]*(?:export[ \t]+)?([A-Za-z_]\w*)[ \t]*=[ \t]*(\"[^\"\r\n]*\"|'[^'\r\n]*'|[^#\r\n]*?)[ \t]*(?:#.*)?(?=\r?\n|\Z)", re.MULTILINE
+)
 EXPORTERS = frozenset({"export", "declare", "typeset", "setenv", "local", "readonly"})
 SHELLS = frozenset({"bash", "sh", "zsh"})
 """`bash -c "python train.py"` runs a command that is a word."""
@@ -90,15 +92,10 @@ def of_one_line(found: ShellFacts) -> ShellFacts:
 def read_dotenv(text: str) -> ShellFacts:
     """Return the variables that a `.env` file sets."""
     facts = ShellFacts()
-    position = 0
-    for line in re.findall(r"[^\n]*\n|[^\n]+", text):
-        match = _DOTENV.match(line)
-        if match is not None:
-            raw = match.group(2)
-            value = raw[1:-1] if raw[:1] in "\"'" and raw[:1] else raw
-            place = position + match.start(2), position + match.end(2)
-            facts.environment.append(variable(match.group(1), value, position + match.start(1), place))
-        position += len(line)
+    for match in _DOTENV.finditer(text):
+        raw = match.group(2)
+        value = raw[1:-1] if raw[:1] in "\"'" and raw[:1] else raw
+        facts.environment.append(variable(match.group(1), value, match.start(1), match.span(2)))
     return facts
 
 

@@ -123,20 +123,12 @@ class Pattern:
 
 def compile_pattern(source: str) -> Pattern:
     """Return the compiled pattern."""
-    literals: list[str] = []
-    expression = ""
-    position = 0
-    holes = list(HOLE.finditer(source))
-    for hole in holes:
-        kind, capture = hole.groups()
-        literals.append(squeeze(source[position : hole.start()]))
-        expression += re.escape(literals[-1]) + (f"(?P<{capture}>{HOLES[kind]})" if capture else f"(?:{HOLES[kind]})")
-        position = hole.end()
-    literals.append(squeeze(source[position:]))
-    expression += re.escape(literals[-1])
+    pieces = HOLE.split(source)
+    literals, holes = [squeeze(one) for one in pieces[::3]], [*zip(pieces[1::3], pieces[2::3], strict=True)]
+    matched = [f"(?P<{capture}>{HOLES[kind]})" if capture else f"(?:{HOLES[kind]})" for kind, capture in holes]
+    regex = re.compile("".join(re.escape(literal) + hole for literal, hole in zip(literals, [*matched, ""], strict=True)))
     longest = max(literals, key=len)
-    regex = re.compile(expression)
-    words = frozenset(capture for kind, capture in (hole.groups() for hole in holes) if kind == "word" and capture)
+    words = frozenset(capture for kind, capture in holes if kind == "word" and capture)
     return Pattern(source, regex, longest, sum(map(len, literals)), _anchors(longest), words)
 
 

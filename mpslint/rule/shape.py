@@ -5,6 +5,8 @@ The shipped rules are held to the same by tests. A user's may come with a reposi
 
 from __future__ import annotations
 
+import functools
+import json
 import re
 import sys
 from collections.abc import Iterator, Mapping
@@ -12,69 +14,64 @@ from pathlib import Path
 from typing import Any
 
 from mpslint.core.finding import RuleError
+from mpslint.core.knowledge import schema_text
 
 if sys.version_info >= (3, 11):
     from re import _parser as parser
 else:
     import sre_parse as parser
 
-TEXT = (str,)
-NUMBER = (int, float)
-NAMES = (str, list)
-_TYPES: Mapping[str, tuple[type, ...]] = {
-    **dict.fromkeys("id name title why at severity message safety summary advice reason rewrite holds".split(), TEXT),
-    **dict.fromkeys("replace bad good ok file of before is_a leads_to check behaviour versions matches".split(), TEXT),
-    **dict.fromkeys(
-        "by_default any_machine worsens as_one terse tried on_request remove_argument remove_statement skip_statement".split(), (bool,)
-    ),
-    **dict.fromkeys("known_miss unsafe any written missing direct settled trains trained chooses_device program".split(), (bool,)),
-    **dict.fromkeys("setting product ratio call method environment handler import role uses asks chip runs_on".split(), NAMES),
-    **dict.fromkeys("unless_guarded plan roles styles does or_calls made_by reads".split(), NAMES),
-    **dict.fromkeys(("at_least", "at_most", "above", "below"), NUMBER),
-    **dict.fromkeys(("examples", "sources", "positional", "outside"), (list,)),
-    **dict.fromkeys(("options", "target", "set", "argument", "statement", "arguments"), (dict,)),
-    "since": (str, int, float),
-    "once": (bool, str),
-    "certain": (bool, str, list),
-    "in_loop": (bool, str),
-}
+_TYPES: Mapping[str, tuple[Any, str]] = {
+    "string": (str, "text"), "number": ((int, float), "a number"), "boolean": (bool, "true or false"), "array": (list, "a list"),
+    "object": (dict, "a mapping"), "null": (type(None), "nothing"),
+}  # fmt: skip
 MOST_COPIES = 10
 r"""How often a fixed repeat may copy a group that itself repeats (`(\d{1,3}\.){3}`)."""
-_LISTS_OF_TEXT = frozenset([key for key, types in _TYPES.items() if types == NAMES] + ["sources", "positional"])
-_MAPPINGS = ("when", "unless", "unless_in_run", "outcomes", "fix", "examples", "contains")
-"""Keys that hold a mapping, or several, with keys of their own."""
 _FUNCTIONS = {"check": "find", "rewrite": "rewrite"}
 _PATTERNS = ("matches", "holds")
-_WORDS = {str: "text", int: "a number", float: "a number", bool: "true or false", list: "a list", dict: "a mapping"}
 
 
-def check_shape(path: Path, data: Mapping[Any, Any], where: str = "rule") -> None:
-    """Raise RuleError, naming the file and the key, for a value of the wrong type, a function that does not exist, or a bad pattern."""
+@functools.lru_cache(maxsize=1)
+def _schema() -> Mapping[str, Any]:
+    """Return what editors hold rule files to."""
+    return dict(json.loads(schema_text("rule")))
+
+
+def check_shape(path: Path, data: Mapping[Any, Any], schema: Mapping[str, Any] | None = None, where: str = "rule") -> None:
+    """Raise RuleError, naming the file and the key, for a value of the wrong type, a function that does not exist, or a bad pattern.
+
+    The reader says which keys and words there are.
+    """
+    schema = schema if schema is not None else _schema()
     for key, value in data.items():
-        types = _TYPES.get(key)
-        if types is not None and (not isinstance(value, types) or (isinstance(value, bool) and bool not in types)):
-            words = " or ".join(dict.fromkeys(_WORDS[one] for one in types))
-            raise RuleError(f"{path}: {where}: `{key}` must be {words}, not {value!r:.60}")
-        if key in _LISTS_OF_TEXT and isinstance(value, list) and not all(isinstance(one, str) for one in value):
-            raise RuleError(f"{path}: {where}: `{key}` must be a list of texts")
+        _check_value(path, where, key, value, schema.get("properties", {}).get(key) or schema.get("additionalProperties") or {})
         if key in _FUNCTIONS:
             _check_function(path, where, key, value)
         if key in _PATTERNS:
             for pattern in value if isinstance(value, list) else [value]:
                 if problem := pattern_problem(pattern):
                     raise RuleError(f"{path}: {where}: `{key}`: the pattern {pattern!r:.60} {problem}")
-        if key in _MAPPINGS or key == "arguments":
-            for name, part in _parts(path, where, key, value):
-                check_shape(path, part, name)
 
 
-def _parts(path: Path, where: str, key: str, value: Any) -> Iterator[tuple[str, Mapping[Any, Any]]]:
-    """Yield the mappings under a key, each with a name for it."""
-    rows = value.values() if key == "arguments" else value if isinstance(value, list) else [value]
-    for row in rows:
-        if not isinstance(row, dict):
-            raise RuleError(f"{path}: {where}: `{key}` must hold mappings, not {row!r:.60}")
-        yield key if where == "rule" else f"{where}: {key}", row
+def _check_value(path: Path, where: str, key: Any, value: Any, schema: Mapping[str, Any]) -> None:
+    forms = list(_forms(schema))
+    form = next((one for name, one in forms if isinstance(value, _TYPES[name][0]) and isinstance(value, bool) is (name == "boolean")), {})
+    if forms and not form:
+        words = " or ".join(dict.fromkeys(_TYPES[name][1] for name, _ in forms))
+        raise RuleError(f"{path}: {where}: `{key}` must be {words}, not {value!r:.60}")
+    for one in value if isinstance(value, list) and "items" in form else ():
+        _check_value(path, where, key, one, form["items"])
+    if isinstance(value, dict) and form:
+        check_shape(path, value, form, key if where == "rule" else f"{where}: {key}")
+
+
+def _forms(schema: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield each type that a value may have, and what is asked of one of that type; nothing where it may be anything."""
+    schema = _schema()["definitions"][schema["$ref"].rpartition("/")[2]] if "$ref" in schema else schema
+    for one in schema.get("anyOf", ()) if "type" not in schema else ():
+        yield from _forms(one)
+    named = schema.get("type", ["boolean" if isinstance(word, bool) else "string" for word in schema.get("enum", ())])
+    yield from ((name, schema) for name in ([named] if isinstance(named, str) else named))
 
 
 def _check_function(path: Path, where: str, key: str, name: str) -> None:

@@ -203,14 +203,15 @@ def _is_beyond_known(target: Target, document: Document) -> bool:
 
 def shown_findings(document: Document, findings: Iterable[Finding]) -> Iterator[ShownFinding]:
     """Yield the findings of a Document as they are shown, what a Mac alone gets wrong first, and of that the worst."""
-    lines = _Lines(document)
+    shown = functools.lru_cache(maxsize=2)(functools.partial(_shown, document))  # a line of 10,000 findings is copied once
+    digest = functools.lru_cache(maxsize=1)(functools.partial(_digest, document))
     for finding in sorted(findings, key=lambda one: one.order):
         span, fix = finding.span, finding.fix
         line = document.line_at(span.start)
         column = span.start - document.line_starts[line - 1]
-        last = min(span.end - document.line_starts[line - 1], len(lines.shown(line)))
+        last = min(span.end - document.line_starts[line - 1], len(shown(line)))
         place, end, home = document.place(span.start), document.end_place(span), finding.home
-        source, mark, text = lines.shown(line), (column, max(1, last - column)), document.text[span.start : span.end]
+        source, mark, text = shown(line), (column, max(1, last - column)), document.text[span.start : span.end]
         if home is not None:
             place, source, mark = place_of(home, document), home.message, (home.span.start, home.span.end - home.span.start)
             text, end = source[home.span.start : home.span.end], replace(place, column=home.span.end + 1, physical_column=home.span.end + 1)
@@ -226,7 +227,7 @@ def shown_findings(document: Document, findings: Iterable[Finding]) -> Iterator[
             text,
             *windowed(source, mark, LONGEST_LINE),
             tuple((related.message, place_of(related, document)) for related in finding.related),
-            lines.digest(line, document.line_at(max(span.start, span.end - 1))),
+            digest(line, document.line_at(max(span.start, span.end - 1))),
             fix.summary if fix is not None else "",
             fix.safety.value if fix is not None else "",
             fix.reason if fix is not None else "",
@@ -258,14 +259,6 @@ def shown_path(path: str, is_absolute: bool) -> str:
     """Return a path as the user writes others: from the current folder, or absolute."""
     inside = path.startswith(os.path.join(os.getcwd(), ""))
     return path if is_absolute or not inside else os.path.relpath(path)
-
-
-class _Lines:
-    """Lines of a Document as findings show them, the last ones kept: a line of 10,000 findings is copied once."""
-
-    def __init__(self, document: Document) -> None:
-        self.shown = functools.lru_cache(maxsize=2)(functools.partial(_shown, document))
-        self.digest = functools.lru_cache(maxsize=1)(functools.partial(_digest, document))
 
 
 def _shown(document: Document, line: int) -> str:

@@ -208,35 +208,29 @@ def _statements(text: str) -> Iterator[tuple[int, int]]:
 
 _MAGIC_END = re.compile(r"(?<!\\)(?:\r\n|\r|(?<!\\\r)\n)|\Z")
 """The first line end that no backslash precedes."""
-_TOKEN = re.compile(r"'''|\"\"\"|'|\"|#[^\r\n]*|[\[({]|[\])}]|\\(?:\r\n|\r|\n)|\r\n|\r|\n")
-_STRING_END = {
-    "'''": re.compile(r"[^'\\]*(?:(?:\\.|'(?!''))[^'\\]*)*'''", re.DOTALL),
-    '"""': re.compile(r'[^"\\]*(?:(?:\\.|"(?!""))[^"\\]*)*"""', re.DOTALL),
-    "'": re.compile(r"[^'\\\r\n]*(?:\\(?:\r\n|.)[^'\\\r\n]*)*'?", re.DOTALL),
-    '"': re.compile(r'[^"\\\r\n]*(?:\\(?:\r\n|.)[^"\\\r\n]*)*"?', re.DOTALL),
-}
-"""What follows an opening quote up to its closing one; a string of one line ends with its line where the quote is missing."""
+_TOKEN = re.compile(
+    r"'''[^'\\]*(?:(?:\\.|'(?!''))[^'\\]*)*(?:'''|\\?\Z)"
+    r'|"""[^"\\]*(?:(?:\\.|"(?!""))[^"\\]*)*(?:"""|\\?\Z)'
+    r"|'[^'\\\r\n]*(?:\\(?:\r\n|.)[^'\\\r\n]*)*'?"
+    r'|"[^"\\\r\n]*(?:\\(?:\r\n|.)[^"\\\r\n]*)*"?'
+    r"|#[^\r\n]*|[\[({\])}]|\\?(?:\r\n|\r|\n)",
+    re.DOTALL,
+)
+"""What makes lines belong together: strings (one of one line ends with its line where the quote is missing), brackets and line ends."""
 
 
 def _end_of_logical_line(text: str, position: int) -> int:
     """Return where a logical line of Python ends. Unclosed strings and brackets run to the end of the cell."""
     depth = 0
-    while True:
-        token = _TOKEN.search(text, position)
-        if token is None:
-            return len(text)
-        found, position = token.group(), token.end()
-        if found in _STRING_END:
-            end = _STRING_END[found].match(text, position)
-            if end is None:
-                return len(text)
-            position = end.end()
-        elif found in "[({":
+    for token in _TOKEN.finditer(text, position):
+        found = token.group()
+        if found in "[({":
             depth += 1
         elif found in "])}":
             depth = max(0, depth - 1)
         elif found[0] in "\r\n" and depth == 0:
-            return position
+            return token.end()
+    return len(text)
 
 
 @record(frozen=True, slots=True)

@@ -22,8 +22,6 @@ from mpslint.source.notebook_format import is_old, kind_of_json, refused, upgrad
 
 _DECODER = json.JSONDecoder(strict=False)
 _STRING = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
-_SCALAR = re.compile(r"[^,\]}\s]+")
-_STRUCTURE = re.compile(r'["{}\[\]]')
 _CHARACTER = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\.|[^\\]", re.DOTALL)
 SOURCE_KEYS = ("source", "input", "code")
 """The key of a cell's source: in format 4, in formats 2 and 3, and in format 1."""
@@ -167,32 +165,7 @@ def _characters(literal: str) -> list[tuple[str, str]]:
 
 def _skip(raw: str, position: int) -> int:
     """Return the end of the JSON value that starts at `position`."""
-    first = raw[position]
-    if first == '"':
-        return _end_of_string(raw, position)
-    if first not in "{[":
-        match = _SCALAR.match(raw, position)
-        return match.end() if match else position
-    try:
-        return _DECODER.raw_decode(raw, position)[1]
-    except (ValueError, RecursionError):
-        return _skip_broken(raw, position)
-
-
-def _skip_broken(raw: str, position: int) -> int:
-    """Return the end of an object or array that Python's own scanner does not take."""
-    depth = 0
-    while True:
-        token = _STRUCTURE.search(raw, position)
-        if token is None:
-            return len(raw)
-        if token.group() == '"':
-            position = _end_of_string(raw, token.start())
-            continue
-        depth += 1 if token.group() in "{[" else -1
-        position = token.end()
-        if depth == 0:
-            return position
+    return _end_of_string(raw, position) if raw[position] == '"' else _DECODER.raw_decode(raw, position)[1]
 
 
 def _end_of_string(raw: str, position: int) -> int:
@@ -203,34 +176,26 @@ def _end_of_string(raw: str, position: int) -> int:
     return match.end() if match else len(raw)
 
 
-def _members(raw: str, position: int, end_of: Callable[[str, int], int] | None = None) -> Iterator[tuple[str, int, int]]:
-    """Yield (key, start, end) for each member of the object at `position`; `end_of` a key's value may read it on the way."""
+def _parts(raw: str, position: int) -> Iterator[tuple[str, int, int]]:
+    """Yield (key, start, end) for each member of the object, or item of the array, at `position`; the key of an item is ''."""
+    is_object = raw[position] == "{"
     position = skip_blanks(raw, position + 1)
-    while raw[position : position + 1] == '"':
-        key_end = _end_of_string(raw, position)
-        key = _key(raw, position, key_end)
-        start = skip_blanks(raw, skip_blanks(raw, key_end) + 1)
-        end = end_of(key, start) if end_of is not None else _skip(raw, start)
+    while raw[position] not in "]}":
+        key, start = "", position
+        if is_object:
+            key_end = _end_of_string(raw, position)
+            key = _key(raw, position, key_end)
+            start = skip_blanks(raw, skip_blanks(raw, key_end) + 1)
+        end = _skip(raw, start)
         yield key, start, end
         position = skip_blanks(raw, end)
-        if raw[position : position + 1] == ",":
-            position = skip_blanks(raw, position + 1)
-
-
-def _items(raw: str, position: int) -> Iterator[tuple[int, int]]:
-    """Yield (start, end) for each item of the array at `position`."""
-    position = skip_blanks(raw, position + 1)
-    while raw[position : position + 1] not in ("]", ""):
-        end = _skip(raw, position)
-        yield position, end
-        position = skip_blanks(raw, end)
-        if raw[position : position + 1] == ",":
+        if raw[position] == ",":
             position = skip_blanks(raw, position + 1)
 
 
 def _last_member(raw: str, position: int, keys: Sequence[str]) -> tuple[str, int, int] | None:
     """Return the first of `keys` that the object has, and (start, end) of its value; of a key written twice, the last."""
-    members = {key: (key, start, end) for key, start, end in _members(raw, position) if key in keys}
+    members = {key: (key, start, end) for key, start, end in _parts(raw, position) if key in keys}
     return next((members[key] for key in keys if key in members), None)
 
 
@@ -242,27 +207,14 @@ def _cell_starts(raw: str) -> Iterator[int]:
         yield from cells
         return
     sheets = _last_member(raw, top, ("worksheets",))
-    for sheet, _ in _items(raw, sheets[1]) if sheets else ():
+    for _, sheet, _ in _parts(raw, sheets[1]) if sheets else ():
         yield from (_cells_in(raw, sheet) if raw[sheet] == "{" else None) or ()
 
 
 def _cells_in(raw: str, position: int) -> list[int] | None:
-    """Return where each item of the array `cells` of the object at `position` begins; None where it has no such array.
-
-    The object is read once, as it is the largest part of a notebook. Of a key that is written twice, the last counts.
-    """
-    found: list[int] | None = None
-
-    def end_of(key: str, start: int) -> int:
-        nonlocal found
-        items = list(_items(raw, start)) if key == "cells" and raw[start] == "[" else None
-        if key == "cells":
-            found = [begin for begin, _ in items] if items is not None else None
-        return _skip(raw, start) if items is None else skip_blanks(raw, items[-1][1] if items else start + 1) + 1
-
-    for _ in _members(raw, position, end_of):
-        pass
-    return found
+    """Return where each item of the array `cells` of the object at `position` begins; None where it has no such array."""
+    cells = _last_member(raw, position, ("cells",))
+    return [start for _, start, _ in _parts(raw, cells[1])] if cells is not None and raw[cells[1]] == "[" else None
 
 
 def _key(raw: str, start: int, end: int) -> str:
@@ -277,7 +229,7 @@ def _source_of(raw: str, cell: int) -> SourceText:
         return SourceText(cell, cell, (), False)
     key, start, end = value
     is_list = raw[start] == "["
-    literals = tuple(place for place in (_items(raw, start) if is_list else [(start, end)]) if raw[place[0]] == '"')
+    literals = tuple((a, b) for _, a, b in (_parts(raw, start) if is_list else [("", start, end)]) if raw[a] == '"')
     glue = glue_of(key, raw[slice(*literals[0])][1:-1]) if is_list and literals else ""
     lengths = (len(_DECODER.raw_decode(raw, begin)[0]) + len(glue) for begin, _ in literals)
     return SourceText(start, end, literals, is_list, glue, [0, *itertools.accumulate(lengths)])
