@@ -66,7 +66,9 @@ def test_operators_of_python_are_calls_of_what_they_stand_for(expression: str, t
     assert [one.rule for one in found] == ["MPS929"] * is_told
 
 
-@pytest.mark.parametrize(("written", "is_told"), [("x[n] = 1", True), ("x[mask] = -1.0", True), ("x[n] = 0", False), ("x[n] = x[0]", False)])
+@pytest.mark.parametrize(
+    ("written", "is_told"), [("x[n] = 1", True), ("x[mask] = -1.0", True), ("x[n] = 0", False), ("x[n] = x[0]", False)]
+)
 def test_what_is_written_into_a_part_is_a_call(written: str, is_told: bool) -> None:
     text = f"import torch\n\nx = torch.zeros(8, device='mps')\nmask = x > 0\nfor n in range(8):\n    {written}\n"
 

@@ -271,7 +271,8 @@ WRITTEN = 'import torch\nfrom {source} import {name}\n\ndata = {name}("p")[0]\nd
 
 
 @pytest.mark.parametrize(
-    ("source", "name", "said"), [("torch_geometric.datasets", "Planetoid", ""), ("elsewhere", "Samples", "`{}.x` in line 9 may stay on the CPU")]
+    ("source", "name", "said"),
+    [("torch_geometric.datasets", "Planetoid", ""), ("elsewhere", "Samples", "`{}.x` in line 9 may stay on the CPU")],
 )
 @pytest.mark.parametrize("taken", ["", "_on_gpu"])
 def test_what_was_written_into_data_moves_with_it(source: str, name: str, said: str, taken: str, tmp_path: Path) -> None:
