@@ -74,6 +74,11 @@ class VersionRange:
         """Return the packages that the range compares, in the order written."""
         return tuple(dict.fromkeys(package for package, _, _ in self.terms))
 
+    @property
+    def least(self) -> dict[str, Version]:
+        """Return the lowest versions of the range, for the packages that it bounds from below."""
+        return {package: number for package, compare, number in self.terms if compare in (">=", "==")}
+
     def __str__(self) -> str:
         return ", ".join(f"{package} {compare} {format_version(number)}" for package, compare, number in self.terms)
 

@@ -79,7 +79,7 @@ def _symptom(
     explanation = case_of(log, group, {**captures, **found}, versions) or explanation
     return Symptom(
         message=first.message,
-        explanation=filled(explanation, {**captures, **found}, versions),
+        explanation=filled(explanation, {**captures, **found}, {**first.wording.versions.least, **versions}),
         place=log.place(first.start),
         quote=_quote(log.text, first),
         times=len(group),

@@ -219,7 +219,8 @@ def _is_frame(asked: str, frame: TracedFrame) -> bool:
 def filled(explanation: Explanation, captures: Mapping[str, str], versions: Mapping[str, Version]) -> Explanation:
     """Return the explanation with `{name}` replaced by what was captured.
 
-    An upgrade is left out when the log names a version that satisfies it; what is said first then begins without "Or".
+    An upgrade is left out when one of `versions`, which the log names or its wording takes at least, satisfies it; what is said first then
+    begins without "Or".
     """
 
     def fill(text: str) -> str:

@@ -66,3 +66,22 @@ def test_an_encoder_is_named_in_place_of_its_operator() -> None:
 def test_an_operator_of_which_the_table_has_the_form_in_place() -> None:
     """index_copy and index_copy_ have one kernel."""
     assert first_version("aten::index_copy.out") == first_version("aten::index_copy_") == "2.8"
+
+
+def test_an_upgrade_that_the_text_itself_shows_is_not_advised() -> None:
+    """torch prints the dtype from 2.8 on, which is what the upgrade would bring."""
+    old, new = (
+        diagnosed(f"RuntimeError: ConvTranspose 3D {words}is not supported on MPS").symptoms[0].explanation.changes
+        for words in ("", "with BF16 or FP16 types ")
+    )
+
+    assert [str(change.upgrade) for change in old if change.upgrade.terms] == ["torch >= 2.8"]
+    assert [str(change.upgrade) for change in new if change.upgrade.terms] == []
+
+
+@pytest.mark.parametrize("operator", ["sigmoid", "log1p", "atan2", "cumsum"])
+def test_the_upgrade_for_int64_is_to_a_torch_that_takes_it(operator: str) -> None:
+    """The wheels of 2.1 to 2.7 still hold this text for sigmoid and log1p, those up to 2.6 for atan2."""
+    (symptom,) = diagnosed(f"RuntimeError: MPS does not support {operator} op with int64 input").symptoms
+
+    assert [str(change.upgrade) for change in symptom.explanation.changes if change.upgrade.terms] == ["torch >= 2.8"]
