@@ -123,7 +123,9 @@ def _given_cuda(evidence: Evidence, table: Mapping[str, Any]) -> Iterator[tuple[
     roles = {id(matched.call): matched for matched in evidence.file_plans.matched}
     for call in evidence.facts.calls:
         matched = roles.get(id(call))
-        if matched is not None and matched.pattern.role == "placement" and _holds_nothing(call.receiver):
+        if call.name in table["without_effect"] or (
+            matched is not None and matched.pattern.role == "placement" and _holds_nothing(call.receiver)
+        ):
             continue
         if matched is not None and matched.pattern.sets.get("device.name") == "cuda":
             if not _follows_another(call) and _places_something(call, table["arguments"]):
@@ -134,7 +136,7 @@ def _given_cuda(evidence: Evidence, table: Mapping[str, Any]) -> Iterator[tuple[
         if found is not None and matched is not None:
             if _places_something(call, table["arguments"]):
                 yield call, matched.pattern.role, found.argument
-        elif call.name not in table["without_effect"] and any(name.split(".")[0] in table["roots"] for name in call.names):
+        elif any(name.split(".")[0] in table["roots"] for name in call.names):
             dropped = table["dropped"].get(call.name.split(".")[0], ()) if call.name.endswith(".from_pretrained") else ()
             names = [name for name in table["arguments"] if name not in dropped]
             taken = ((name, argument) for name, argument in call.keywords.items() if name in names)

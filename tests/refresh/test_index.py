@@ -87,3 +87,18 @@ def test_only_rows_that_say_something_else_are_changes(monkeypatch: pytest.Monke
     ]
     shipped = TOOL.parents[1] / "rules" / "platform" / "requirements.yaml"
     assert tables.requirements_text(tables.known_rows(tables.read(shipped))) == shipped.read_text(encoding="utf-8")
+
+
+def test_releases_between_two_that_differ_are_read_too(tmp_path: Path) -> None:
+    """Within a minor version, a row holds from the release that brought it on, not from the last one."""
+    pytest.importorskip("pip")
+    folder = tmp_path / "rules" / "platform"
+    folder.mkdir(parents=True)
+    (folder / "versions.yaml").write_text(VERSIONS)
+    (tmp_path / "wheels").mkdir()
+    for release, bound in {"1.2.0": 2, "1.2.1": 2, "1.2.2": 3, "1.2.3": 3}.items():
+        wheel(tmp_path / "wheels", "mps-trainer", release, "py3-none-any", f"Requires-Dist: mps-torch<{bound}")
+    refreshed(tmp_path / "rules", "--write", "--only", "mps-trainer", "--step", "releases")
+
+    assert yaml.safe_load((folder / "requirements.yaml").read_text())["packages"]["mps-trainer"] == [
+        {"from": "1.2.0", "requires": {"mps-torch": "<2"}}, {"from": "1.2.2", "requires": {"mps-torch": "<3"}}]  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 from packaging.requirements import InvalidRequirement, Requirement
@@ -27,7 +28,7 @@ def final_releases(releases: Iterable[str], oldest: str = "0") -> list[str]:
 
 
 def probes(releases: Sequence[str]) -> list[str]:
-    """Return the first and last release of each minor version: within one, requirements hardly change."""
+    """Return the first and last release of each minor version: within one, requirements hardly change (`unsettled` looks where they do)."""
     minors: dict[tuple[int, ...], list[str]] = {}
     for release in releases:
         minors.setdefault(Version(release).release[:2], []).append(release)
@@ -116,10 +117,24 @@ def collect(
             found[name][one] = row
     for name, one, metadata in index.metadata([pair for pair in wanted if pair[0] not in native]):
         found[name][one] = needs(metadata, versions["newest"], names)
+    between = [
+        (name, one) for name in packages if name not in native for one in unsettled(releases[name], known.get(name, {}), found[name])
+    ]
+    for name, one, metadata in index.metadata(between):
+        found[name][one] = needs(metadata, versions["newest"], names)
     for name in packages:
         for row in found[name].values():
             row.get("requires", {}).pop(name, None)
         yield name, thinned(releases[name]), found[name]
+
+
+def unsettled(releases: Sequence[str], known: Mapping[str, Any], found: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the releases between two of one minor version that require different things, where the later of the two was read just now."""
+    read = {**known, **found}
+    listed = sorted(read, key=Version)
+    for first, last in pairwise(listed):
+        if last in found and read[first] != read[last] and Version(first).release[:2] == Version(last).release[:2]:
+            yield from (one for one in releases if Version(first) < Version(one) < Version(last))
 
 
 def new_probes(releases: Sequence[str], known: Mapping[str, Any]) -> list[str]:
