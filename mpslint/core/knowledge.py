@@ -56,7 +56,8 @@ def _catalogue() -> Mapping[str, Any]:
 def _held(path: Path) -> Any:
     """Return what the compiled knowledge has for a file; None for any other file."""
     catalogue = _catalogue()
-    return catalogue.get(path.relative_to(rules_folder()).as_posix()) if catalogue and path.is_relative_to(rules_folder()) else None
+    name, folder = path.as_posix(), f"{rules_folder().as_posix()}/"
+    return catalogue.get(name[len(folder) :]) if catalogue and name.startswith(folder) else None
 
 
 def shipped_words() -> tuple[bytes, ...]:

@@ -265,7 +265,8 @@ def call_given(m: Walker, owner: Value | None, name: str, given: Iterable[Value]
         call_method(m, name, list(given)) if name else call(m, list(given))
 
 
-def _call_methods(m: Walker, objects: Iterable[Value], names: Iterable[str], given: Iterable[Value]) -> None:
+def _call_methods(m: Walker, objects: Iterable[Value], names: Iterable[str], given: Iterable[Value], is_any: bool = False) -> None:
+    """Methods of some names that objects have are called; where that `is_any`, any function that is lost may be as well."""
     methods: list[Value] = []
     inherited: dict[int, list[Value]] = {}  # by class, of which there are few
     for one in objects if not (m.methods.isdisjoint(names) and m.holding.isdisjoint(names)) else ():
@@ -279,7 +280,11 @@ def _call_methods(m: Walker, objects: Iterable[Value], names: Iterable[str], giv
         methods += own
         if own or (cls is not None and inherited[id(cls)]):
             methods.append(one)
-    if methods:
+    if is_any:
+        for value in given:
+            m.store.lose(value)
+        _forget_reached(m, Reach(), [*methods, *given, UNKNOWN])  # the last comes first: what is lost isn't looked through again then
+    elif methods:
         not_followed(m, [*methods, *given])
 
 
@@ -287,9 +292,4 @@ def call(m: Walker, given: list[Value]) -> None:
     """Something unknown is called: any function of the program that it may be. It may keep what it is given."""
     m.store.blind += 1
     lost = list(m.store.lost.values())
-    _call_methods(m, lost, CALLING, given)
-    if not any(isinstance(one, (Function, Bound, Class)) for one in lost):
-        return
-    for value in given:
-        m.store.lose(value)
-    _forget_reached(m, Reach(), [UNKNOWN])
+    _call_methods(m, lost, CALLING, given, is_any=any(isinstance(one, (Function, Bound, Class)) for one in lost))
