@@ -10,6 +10,7 @@ import functools
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import field, replace
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -305,6 +306,8 @@ def _found(argument: Argument, what: Any, given: Mapping[str, Argument]) -> Iter
             return
         if what == "rank":
             yield from map(len, sizes)
+        elif what == "elements":
+            yield from (prod(one) if all(isinstance(length, int) for length in one) else None for one in sizes)
         elif all(-len(one) <= what < len(one) for one in sizes):
             yield from (one[what] for one in sizes)
 
