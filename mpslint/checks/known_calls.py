@@ -56,6 +56,7 @@ class KnownCall:
     inside: tuple[str, ...] = ()
     """Only in functions of these names; anywhere where there are none."""
     unless_made_by: tuple[str, ...] = ()
+    unlike_earlier: str = ""
     """Not for a first argument, of the call or of all calls of the module that it makes, that a call of one of these made."""
     unless_moved: bool = False
     """Not where the program moves what the call returns."""
@@ -85,6 +86,7 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
             continue
         if entry.trains and not evidence.trains:
             continue
+        earlier: dict[Any, Any] = {}
         for match in (*calls(entry.condition, evidence), *_as_methods(entry, evidence), *_as_operators(entry, evidence)):
             if match.call is None or not _is_meant(entry, match.call, evidence):
                 continue
@@ -95,6 +97,8 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
             if entry.trains and (not _has_backward(match.call, evidence) or is_only_run(match.call, evidence)):
                 continue
             if entry.untrained and not _is_run_on_mps(match.call.receiver, evidence):
+                continue
+            if entry.unlike_earlier and not _is_another(match.call, entry, earlier):
                 continue
             values = {**match.values, "who": entry.who or match.values["written"], "what": entry.what, "advice": entry.advice}
             yield replace(match, values=values, span=evidence.span_of(getattr(match.call.node, "func", match.call.node)))
@@ -264,14 +268,27 @@ def load_table(name: str) -> tuple[KnownCall, ...]:
 
 def is_given(call: Call, positional: Sequence[str], asked: Asked) -> bool:
     """Return whether the arguments of a call, of which a method's tensor is the first, and what its module holds are certainly as asked."""
-    held = {name: Argument(value, None) for name, value in getattr(call.receiver, "slots", {}).items() if isinstance(name, str)}
-    itself = [Argument(call.receiver, getattr(call.node.func, "value", None))] if is_method(call) and call.receiver is not None else []
-    made = {"result": Argument(call.result, call.node)} if call.result is not None else {}
-    given = {**held, **made, **dict(zip(positional, (*itself, *call.arguments), strict=False)), **call.keywords}
+    given = _arguments(call, positional)
     return all(
         name in given and all(compare_all(tuple(_found(given[name], what, given)), compared) for what, compared in properties.items())
         for name, properties in asked.items()
     )
+
+
+def _arguments(call: Call, positional: Sequence[str]) -> dict[str, Argument]:
+    """Return what a call is given, holds and makes, by name."""
+    held = {name: Argument(value, None) for name, value in getattr(call.receiver, "slots", {}).items() if isinstance(name, str)}
+    itself = [Argument(call.receiver, getattr(call.node.func, "value", None))] if is_method(call) and call.receiver is not None else []
+    made = {"result": Argument(call.result, call.node)} if call.result is not None else {}
+    return {**held, **made, **dict(zip(positional, (*itself, *call.arguments), strict=False)), **call.keywords}
+
+
+def _is_another(call: Call, entry: KnownCall, earlier: dict[Any, Any]) -> bool:
+    """Return whether a number is another one than that of an `earlier` call on a tensor of the same shape."""
+    given = _arguments(call, entry.condition.positional)
+    shape, number = shape_of(given[entry.condition.positional[0]].value), given[entry.unlike_earlier].value
+    key = call.name.rpartition(".")[2], shape and shape.lengths, *sorted(call.keywords)
+    return isinstance(number, Known) and earlier.setdefault(key, number.value) != number.value
 
 
 def is_method(call: Call) -> bool:

@@ -51,6 +51,14 @@ OPERATORS = [
     ("x[0].zero_()", "2.1.1", False),
     ("x[mask].zero_()", "2.1.1", False),
     ("x[:, 1].zero_()", "2.1.1", False),
+    ("torch.ones(5000, 5000, device='mps').nonzero()", "2.4", True),
+    ("torch.ones(50, 5000, device='mps').nonzero()", "2.4", False),
+    ("torch.ones(n, 5000, 5000, device='mps').nonzero()", "2.5", False),
+    ("torch.ones(1, 2, 1, 1, 1, device='mps').sum(-3)", "2.4", True),
+    ("torch.ones(1, 2, 1, 1, 1, device='mps').sum(2)", "2.4", False),
+    ("torch.ones(1, 2, 1, 1, 3, device='mps').sum(-3)", "2.4", False),
+    ("torch.linalg.inv(torch.rand(2, 9, 4, 4, device='mps').permute(0, 3, 1, 2))", "2.9", True),
+    ("torch.linalg.inv(torch.rand(2, 4, 4, 9, device='mps'))", "2.9", False),
 ]
 """Expressions with a matrix `x` of complex numbers and a `mask` on the GPU, a `table` on the CPU, and whether a fault is told with a torch."""
 
@@ -73,5 +81,22 @@ def test_what_is_written_into_a_part_is_a_call(written: str, is_told: bool) -> N
     text = f"import torch\n\nx = torch.zeros(8, device='mps')\nmask = x > 0\nfor n in range(8):\n    {written}\n"
 
     found = mpslint.check(text, target={"torch": "2.2", "macos": "14.4"}, select=["MPS929"]).findings
+
+    assert [one.rule for one in found] == ["MPS929"] * is_told
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "is_told"),
+    [
+        ("x.clamp(min=0.0)", "y.clamp(min=1e-7)", True),
+        ("x.clamp(min=1e-7)", "y.clamp(min=1e-7)", False),
+        ("x.clamp(min=0.0)", "y.clamp(min=1e-5)", False),
+        ("x.clamp(min=0.0)", "y[0].clamp(min=1e-7)", False),
+    ],
+)
+def test_a_number_is_held_to_that_of_an_earlier_call_on_the_same_shape(first: str, second: str, is_told: bool) -> None:
+    text = f"import torch\n\nx = torch.zeros(4, 4, device='mps')\ny = torch.zeros(4, 4, device='mps')\nprint({first}, {second})\n"
+
+    found = mpslint.check(text, target={"torch": "2.9"}, select=["MPS929"]).findings
 
     assert [one.rule for one in found] == ["MPS929"] * is_told
