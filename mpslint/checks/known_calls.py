@@ -324,7 +324,7 @@ def _found(argument: Argument, what: Any, given: Mapping[str, Argument]) -> Iter
         if what == "rank":
             yield from map(len, sizes)
         elif what == "elements":
-            yield from (prod(one) if all(isinstance(length, int) for length in one) else None for one in sizes)
+            yield from (None if None in one else prod(length or 0 for length in one) for one in sizes)
         elif all(-len(one) <= what < len(one) for one in sizes):
             yield from (one[what] for one in sizes)
 
