@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import functools
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
@@ -241,12 +242,12 @@ def _with_options(
         return found
     judged = {rule.id for rule in rules if rule.leads_to}
     own = [one for several in evidence.settings_of_call.values() for one in several]
-    decided = {one.origin: node for one in own if one.origin != one.value_span and (node := origin_of(one.value)) is not None}
+    decided = {one.origin: node for one in own if one.origin != one.value_span and isinstance(node := origin_of(one.value), ast.Constant)}
     for finding in found:
         fix = finding.fix if finding.fix is not None and finding.fix.safety is Safety.SAFE and finding.rule not in judged else None
         edits = {decided[edit.span]: edit.text for edit in fix.edits if edit.span in decided} if fix is not None else {}
         if len(evidence.facts.uses.of(*edits)) > len(edits):
-            after = again({id(node): value_on_mac(text) for node, text in edits.items()})
+            after = again({id(node): value_on_mac(ast.parse(text, mode="eval").body) for node, text in edits.items()})
             if objection := raised_by(after, evidence):
                 found = [replace(one, fix=advised(one.fix, f", but {objection}")) if one is finding else one for one in found]
             after.facts.release()

@@ -113,12 +113,18 @@ def for_mac_only(name: str, old: str, new: str, evidence: Evidence) -> str:
     return f"not {test}" if (old, new) == ("True", "False") else whole
 
 
-def value_on_mac(text: str) -> Any:
-    """Return the constant that Python which `for_mac_only` wrote is on a Mac. Raises ValueError where it is none."""
-    asks, tree = platform_data("cuda")["devices"]["asks_for_mps"], ast.parse(text, mode="eval").body
-    if isinstance(tree, ast.UnaryOp) and ast.unparse(tree.operand) == asks:
-        return False
-    return ast.literal_eval(tree.body if isinstance(tree, ast.IfExp) and ast.unparse(tree.test) == asks else tree)
+def value_on_mac(node: ast.expr) -> Any:
+    """Return the constant that Python which a fix wrote is on a Mac, where all that it asks for is there but CUDA. Raises ValueError for
+    another."""
+    if isinstance(node, ast.IfExp):
+        return value_on_mac(node.body if value_on_mac(node.test) else node.orelse)
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        return not value_on_mac(node.operand)
+    if isinstance(node, ast.BoolOp) and isinstance(node.op, ast.And):
+        return all(value_on_mac(one) for one in node.values)
+    if isinstance(node, (ast.Call, ast.Compare)):
+        return ast.unparse(node) != platform_data("cuda")["devices"]["asks_for_cuda"]
+    return ast.literal_eval(node)
 
 
 def alternative(text: str) -> str:
