@@ -243,15 +243,24 @@ def _with_options(
     judged = {rule.id for rule in rules if rule.leads_to}
     own = [one for several in evidence.settings_of_call.values() for one in several]
     decided = {one.origin: node for one in own if one.origin != one.value_span and isinstance(node := origin_of(one.value), ast.Constant)}
+    changed: list[tuple[Finding, dict[int, object]]] = []
     for finding in found:
         fix = finding.fix if finding.fix is not None and finding.fix.safety is Safety.SAFE and finding.rule not in judged else None
         edits = {decided[edit.span]: edit.text for edit in fix.edits if edit.span in decided} if fix is not None else {}
         if len(evidence.facts.uses.of(*edits)) > len(edits):
-            after = again({id(node): value_on_mac(ast.parse(text, mode="eval").body) for node, text in edits.items()})
-            if objection := raised_by(after, evidence):
-                found = [replace(one, fix=advised(one.fix, f", but {objection}")) if one is finding else one for one in found]
-            after.facts.release()
-    return found
+            values = {id(node): value_on_mac(ast.parse(text, mode="eval").body) for node, text in edits.items()}
+            changed.append((finding, values))
+
+    def objection(values: Mapping[int, object]) -> str:
+        after = again(values)
+        said = raised_by(after, evidence)
+        after.facts.release()
+        return said
+
+    if not changed or (len(changed) > 1 and not objection({node: value for _, values in changed for node, value in values.items()})):
+        return found  # most end nothing: all are tried together first
+    said = {id(finding): objection(values) for finding, values in changed}
+    return [replace(one, fix=advised(one.fix, f", but {said[id(one)]}")) if said.get(id(one)) else one for one in found]
 
 
 def _tried(document: Document, target: Target, rules: tuple[Rule, ...], found: list[Finding], is_reached: bool) -> list[Finding]:

@@ -127,7 +127,8 @@ def _is_meant(entry: KnownCall, call: Call, evidence: Evidence) -> bool:
 
 def _as_methods(entry: KnownCall, evidence: Evidence) -> Iterator[Match]:
     """Yield the methods of tensors on the GPU that are functions of torch which an entry is about (`x.kthvalue(2)`)."""
-    if not (entry.inside or entry.given) or entry.condition.subject != "call" or entry.condition.named_arguments:
+    is_any = not (entry.condition.named_arguments or entry.condition.arguments)  # whose places count the tensor itself
+    if not (entry.inside or entry.given) or entry.condition.subject != "call" or not is_any:
         return
     for name in entry.condition.names:
         method = name.rpartition(".")[2]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import enum
 from functools import partial
-from pathlib import Path
 
 from mpslint.core.record import record
 from mpslint.facts.joined import join_all, same
@@ -53,8 +52,8 @@ class Descriptor:
 
 
 NUMBERS = (type(None), bool, int, float, complex)
-OF_MORE = frozenset({*vars(enum.Enum), *vars(enum.IntEnum), *dir(Path)})
-"""What a member of an enumeration has that the number or text which it is may lack, and a path that its text stands for."""
+OF_MORE = frozenset({*vars(enum.Enum), *vars(enum.IntEnum)})
+"""What a member of an enumeration has that the number which it is may lack."""
 OF_EVERY_CLASS = ("__module__", "__dict__", "__weakref__", "__doc__")
 """What Python itself puts into the namespace of a class."""
 
@@ -94,12 +93,13 @@ def get_attribute(m: Walker, base: Value, name: str, node: ast.expr | None) -> V
             raise Raised("AttributeError") from None
         return Bound(base, name) if told is None else Known(told, base.origin, base.weak)
     if isinstance(base, (Known, Items, Mapping)):
-        if (has := has_attribute(m, base, name)) is False:
-            raise Raised("AttributeError")
-        if has is None:
-            may_raise(m)
-            if isinstance(base, Known) and not isinstance(base.value, str):
-                return UNKNOWN
+        if not hasattr(base.value if isinstance(base, Known) else {} if isinstance(base, Mapping) else TYPES.get(base.kind, list), name):
+            if isinstance(base, Known) and not base.source and type(base.value) in NUMBERS:
+                if not (isinstance(base.value, int) or base.weak):  # one of an enumeration may have more
+                    raise Raised("AttributeError")
+                may_raise(m)
+                return UNKNOWN if base.weak or name in m.methods or name in OF_MORE else Bound(base, name)
+            may_raise(m)  # a text may stand for a path
         is_method = not isinstance(base, Items) or callable(getattr(TYPES.get(base.kind, list), name, callable))
         return Bound(base, name) if is_method else UNKNOWN
     if isinstance(base, OneOf):
@@ -111,16 +111,6 @@ def get_attribute(m: Walker, base: Value, name: str, node: ast.expr | None) -> V
     if isinstance(base, Function) and keeps_results(m, base):
         m.store.write(m.kept, (base.born,), UNKNOWN)  # `cache_clear`: it may run anew
     return Unknown(base.reason) if isinstance(base, Unknown) and base.reason else UNKNOWN
-
-
-def has_attribute(m: Walker, base: Known | Items | Mapping, name: str) -> bool | None:
-    """Return whether a constant, list or dict has an attribute; None where it may be more: a text a path, a number of an enumeration."""
-    if hasattr(base.value if isinstance(base, Known) else {} if isinstance(base, Mapping) else TYPES.get(base.kind, list), name):
-        return True
-    if not isinstance(base, Known):
-        return False if isinstance(base, Mapping) or base.kind in TYPES else None
-    may_be_more = isinstance(base.value, (int, str)) and (name in m.methods or name in OF_MORE)
-    return None if base.source or base.weak or may_be_more or type(base.value) not in (*NUMBERS, str) else False
 
 
 def may_lack(m: Walker, cls: Class, name: str) -> bool:

@@ -36,7 +36,7 @@ from mpslint.facts.values import (
 )
 from mpslint.program import dicts, effects, iterating, lists
 from mpslint.program.assignments import delete_attribute, write_attribute, write_to
-from mpslint.program.attributes import has_attribute, is_whole_class, may_lack
+from mpslint.program.attributes import is_whole_class, may_lack
 from mpslint.program.executed import evaluate_text, execute_file, names_of
 from mpslint.program.exits import Raised, may_raise
 from mpslint.program.machine import Walker
@@ -368,8 +368,10 @@ def _getattr(m: Walker, values: list[Value], node: ast.Call) -> Value:
         and not (isinstance(found, Instance) and found.owner is values[0] and not found.slots)
     ):
         return found
-    if isinstance(values[0], (Known, Items, Mapping)) and (has := has_attribute(m, values[0], str(name))) is not None:
-        return found if has else values[2]
+    if isinstance(values[0], (Known, Items, Mapping)) and not (isinstance(values[0], Known) and values[0].source):
+        return (
+            found if hasattr(values[0].value if isinstance(values[0], Known) else TYPES.get(_container_of(values[0])), name) else values[2]
+        )
     return join(found, values[2]) if isinstance(found, Known) else UNKNOWN
 
 
@@ -387,9 +389,6 @@ def _hasattr(m: Walker, owner: Value, name: Known, node: ast.Call) -> Value:
             return Known(True, node) if is_sure and not (isinstance(found, Function) and found.is_a("property")) else UNKNOWN
         if is_whole_class(owner.cls) and owner.owner is None and not owner.fallback and str(name.value)[:2] != "__":
             return Known(False, node)
-    if isinstance(owner, (Known, Items, Mapping)):
-        has = has_attribute(m, owner, str(name.value))
-        return UNKNOWN if has is None else Known(has, node)
     return Known(True, node) if _has_method(m, owner, str(name.value)) else UNKNOWN
 
 

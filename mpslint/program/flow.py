@@ -19,7 +19,7 @@ from mpslint.program.walk import walk
 from mpslint.tensors.kinds import load_kinds
 from mpslint.tensors.traits import PLACE, typed
 
-ENDS = frozenset({"sys.exit", "os._exit", "builtins.exit", "builtins.quit"})
+ENDS = frozenset("sys.exit os._exit builtins.exit builtins.quit argparse.ArgumentParser.error argparse.ArgumentParser.exit".split())
 """Calls after which nothing runs."""
 
 

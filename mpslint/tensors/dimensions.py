@@ -78,7 +78,8 @@ def part_by(value: Value, node: ast.expr, index: Value) -> Instance:
     taken = [_taken(one, of_one) for one, of_one in zip(nodes, values, strict=True)] if len(nodes) == len(values) else [None]
     part = element_of(value, None if None in taken else sum(one or 0 for one in taken))
     is_text = isinstance(index, Known) and isinstance(index.value, str)
-    if is_text or any(isinstance(one, ast.Slice) for one in nodes) or any(is_tensor(one) or dimensions_of(one) for one in values):
+    is_wide = any(dimensions_of(one) or (is_tensor(one) and _has_some(joined_zero(one))) for one in values)
+    if is_text or is_wide or any(isinstance(one, ast.Slice) for one in nodes):
         part.slots[ZERO] = Known(False)
     return part
 

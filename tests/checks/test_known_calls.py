@@ -100,3 +100,13 @@ def test_a_number_is_held_to_that_of_an_earlier_call_on_the_same_shape(first: st
     found = mpslint.check(text, target={"torch": "2.9"}, select=["MPS929"]).findings
 
     assert [one.rule for one in found] == ["MPS929"] * is_told
+
+
+@pytest.mark.parametrize(("reduce", "is_told"), [("mean", True), ("sum", False), ("amax", False)])
+def test_a_method_is_asked_for_its_own_arguments(reduce: str, is_told: bool) -> None:
+    """A row about a function of torch, with arguments, says nothing of the method: its arguments stand elsewhere."""
+    text = f'import torch\n\nx = torch.zeros(8, device="mps")\ni = torch.zeros(8, dtype=torch.long, device="mps")\nx.scatter_reduce(0, i, torch.ones(8, device="mps"), reduce="{reduce}")\n'
+
+    found = mpslint.check(text, target={"torch": "2.10"}, select=["MPS911"]).findings
+
+    assert [one.rule for one in found] == ["MPS911"] * is_told

@@ -202,6 +202,7 @@ def test_a_batch_that_is_moved_entry_by_entry_has_moved(move: str, is_whole: boo
         ("assert args.device in {'cuda', 'cpu'}", True),
         ("if args.device != 'cuda':\n    raise ValueError('CUDA only')", True),
         ("if args.device == 'cuda':\n    print('fine')\nelse:\n    raise SystemExit(1)", True),
+        ("if args.device not in ('cuda', 'cpu'):\n    p.error('CUDA or the CPU')", True),
         ("if args.device == 'tpu':\n    raise SystemExit(1)", False),
         ("assert args.device in {'cuda', 'mps', 'cpu'}", False),
     ],

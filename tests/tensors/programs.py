@@ -233,4 +233,6 @@ PROGRAMS = {
     "lists and what else has no method": "def move(x):\n    if isinstance(x, (list, tuple)):\n        return [move(v) for v in x]\n    try:\n        return x.to(dev)\n    except AttributeError:\n        return x\nfor x in [[1, 2], 3]:\n    y = move(x)\n    z = y + torch.ones(4) if isinstance(y, torch.Tensor) else None\n",
     "a list that has no method": "y = [torch.ones(4)]\ntry:\n    y = y.to(dev)\nexcept AttributeError:\n    y = y[0]\nz = y + torch.ones(4)\n",
     "what lacks a method is moved nowhere": "def move(x):\n    return x.to(dev) if hasattr(x, 'to') else x\ny = move('text')\nx = move(torch.ones(4))\nz = y + torch.ones(4) if torch.is_tensor(y) else x + torch.ones(4)\n",
+    "an index without dimensions": "t = torch.arange(10)\nx = torch.ones(3, device=dev)\ny = x * t[torch.tensor(3)]\n",
+    "an index with dimensions": "t = torch.arange(10)\nx = torch.ones(3, device=dev)\ny = x * t[torch.tensor([3, 4, 5])]\n",
 }
