@@ -56,9 +56,11 @@ def moved(
         return receiver
     whole = receiver if place is None else put(receiver, place)
     made = retyped(whole if isinstance(whole, Instance) else receiver, **({} if dtype is None else {"dtype": dtype}))
-    if place is not None and m.dropped is node and receiver.slots.get(EACH, receiver) is not receiver:  # a batch moves in place
-        m.store.write(receiver.slots, PLACE, made.slots[PLACE])
-        m.store.write(receiver.slots, EACH, made.slots[EACH])
+    if place is not None and receiver.slots.get(EACH, receiver) is not receiver:  # a batch takes along what was written into it
+        held = [(key, one) for key, one in receiver.written_slots().items() if isinstance(one, Instance) and is_tensor(one)]
+        made.slots |= {key: retyped(one, place=place) for key, one in held}
+        for key in (PLACE, EACH, *(key for key, _ in held)) if m.dropped is node else ():  # and moves in place
+            m.store.write(receiver.slots, key, made.slots[key])
     if EACH not in receiver.slots:  # a batch that moves by itself uses nothing
         note_use(m, trait(made, PLACE))
     of = "move" if place is not None else "cast"

@@ -161,8 +161,7 @@ def _lay_out(part: Instance, index: Any, value: Value) -> None:
     (`x[1]`, not `x[0]`); `x[mask]` is a copy.
     """
     first, *others = nodes = index.elts if isinstance(index, ast.Tuple) and index.elts else [index]
-    is_cut = any(not (isinstance(one, ast.Slice) and one.lower is one.upper is None) for one in others)
-    if isinstance(first, ast.Slice) and (is_cut or first.step is not None):
+    if isinstance(first, ast.Slice) and (any(map(_leaves_out, others)) or _number(first.step) not in (None, 1)):
         part.slots[LAYOUT] = APART
     values = value.values() if isinstance(value, Items) and value.kind == "tuple" else [value]
     is_view = all(
@@ -171,6 +170,18 @@ def _lay_out(part: Instance, index: Any, value: Value) -> None:
     starts = (one.lower if isinstance(one, ast.Slice) else one for one in nodes)
     if is_view and any(one is not None and not (isinstance(one, ast.Constant) and one.value in (0, None, ...)) for one in starts):
         part.slots[OFFSET] = Known(True)
+
+
+def _leaves_out(index: ast.expr) -> bool:
+    """Return whether an index leaves out numbers of its dimension: not `None`, `...`, `:`, `0:` or `::1`."""
+    if not isinstance(index, ast.Slice):
+        return not (isinstance(index, ast.Constant) and index.value in (None, ...))
+    return _number(index.lower) not in (None, 0) or index.upper is not None or _number(index.step) not in (None, 1)
+
+
+def _number(node: ast.expr | None) -> object:
+    """Return the number that a bound of a slice is, None for none, and the node itself for what isn't known."""
+    return node.value if isinstance(node, ast.Constant) else node
 
 
 def write_item(m: Machine, node: ast.stmt, base: Value, index: Argument, written: Argument) -> bool:

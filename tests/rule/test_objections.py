@@ -282,3 +282,18 @@ def test_what_was_written_into_data_moves_with_it(source: str, name: str, said: 
     fix = choice_in(tmp_path).fix
 
     assert (fix.safety is Safety.SAFE, said.format(f"data{taken}") in fix.summary) == (not said, True)
+
+
+@pytest.mark.parametrize("move", ["b = b.to(device)", "b.to(device)", "b = {name: one.to(device) for name, one in b.items()}"])
+@pytest.mark.parametrize("written", ['b["labels"] = torch.ones(1, 4)', 'b.update({"labels": torch.ones(1, 4)})'])
+def test_labels_that_are_written_into_a_tokenizers_batch_move_with_it(move: str, written: str) -> None:
+    """A BatchEncoding takes all its tensors along, those that the program added, too."""
+    lines = [
+        "import torch",
+        "from transformers import AutoTokenizer",
+        'device = "mps"',
+        'b = AutoTokenizer.from_pretrained("x")(["a"], return_tensors="pt")',
+    ]
+    code = "\n".join([*lines, written, move, 'b["labels"] + torch.ones(1, device=device)', ""])
+
+    assert not mpslint.check(code, select=["MPS576"]).findings

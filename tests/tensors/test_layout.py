@@ -39,6 +39,13 @@ VIEWS = [
     "torch.ones(2, 1, 4).transpose(0, 1)",
     "torch.ones(2, 3, 4).transpose(0, 1).contiguous()",
     "torch.ones(4, 8)[:, 2]",
+    "torch.ones(4, 8)[:, None]",
+    "torch.ones(4, 8)[:, None, 3]",
+    "torch.ones(4, 8)[:, ...]",
+    "torch.ones(4, 8)[:, 0:]",
+    "torch.ones(4, 8)[:, 2:]",
+    "torch.ones(4, 8)[::1]",
+    "torch.ones(4, 8)[::2]",
 ]
 
 
