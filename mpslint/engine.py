@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import functools
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
@@ -248,8 +249,8 @@ def _with_options(
         fix = finding.fix if finding.fix is not None and finding.fix.safety is Safety.SAFE and finding.rule not in judged else None
         edits = {decided[edit.span]: edit.text for edit in fix.edits if edit.span in decided} if fix is not None else {}
         if len(evidence.facts.uses.of(*edits)) > len(edits):
-            values = {id(node): value_on_mac(ast.parse(text, mode="eval").body) for node, text in edits.items()}
-            changed.append((finding, values))
+            with contextlib.suppress(ValueError, SyntaxError):  # no constant: the walk knows nothing of it
+                changed.append((finding, {id(node): value_on_mac(ast.parse(text, mode="eval").body) for node, text in edits.items()}))
 
     def objection(values: Mapping[int, object]) -> str:
         after = again(values)
