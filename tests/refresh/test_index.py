@@ -12,6 +12,17 @@ import yaml
 from tests.refresh.wheels import TOOL, VERSIONS, refreshed, wheel
 
 
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """The folder of tables that hold versions only, beside an index that is still empty."""
+    pytest.importorskip("pip")
+    made = tmp_path / "rules" / "platform"
+    made.mkdir(parents=True)
+    (made / "versions.yaml").write_text(VERSIONS)
+    (tmp_path / "wheels").mkdir()
+    return made
+
+
 def test_the_tables_are_rebuilt_from_the_index(rules: Path) -> None:
     """Releases with a wheel for a Mac, their needs there, the Pythons of compiled wheels, and which rules to read again."""
     pytest.importorskip("pip")
@@ -40,13 +51,8 @@ def test_the_tables_are_rebuilt_from_the_index(rules: Path) -> None:
     assert (again.returncode, again.stdout.partition(";")[0]) == (0, "0 files would change")
 
 
-def test_nothing_is_written_unless_asked(tmp_path: Path) -> None:
+def test_nothing_is_written_unless_asked(tmp_path: Path, folder: Path) -> None:
     """The exit code says that the tables are older than the index."""
-    pytest.importorskip("pip")
-    folder = tmp_path / "rules" / "platform"
-    folder.mkdir(parents=True)
-    (folder / "versions.yaml").write_text(VERSIONS)
-    (tmp_path / "wheels").mkdir()
     wheel(tmp_path / "wheels", "mps-trainer", "1.2.0", "py3-none-any", "Requires-Dist: mps-torch>=1.0")
     shown = refreshed(tmp_path / "rules", "--only", "mps-trainer", "--step", "releases")
 
@@ -89,13 +95,8 @@ def test_only_rows_that_say_something_else_are_changes(monkeypatch: pytest.Monke
     assert tables.requirements_text(tables.known_rows(tables.read(shipped))) == shipped.read_text(encoding="utf-8")
 
 
-def test_releases_between_two_that_differ_are_read_too(tmp_path: Path) -> None:
+def test_releases_between_two_that_differ_are_read_too(tmp_path: Path, folder: Path) -> None:
     """Within a minor version, a row holds from the release that brought it on, not from the last one."""
-    pytest.importorskip("pip")
-    folder = tmp_path / "rules" / "platform"
-    folder.mkdir(parents=True)
-    (folder / "versions.yaml").write_text(VERSIONS)
-    (tmp_path / "wheels").mkdir()
     for release, bound in {"1.2.0": 2, "1.2.1": 2, "1.2.2": 3, "1.2.3": 3}.items():
         wheel(tmp_path / "wheels", "mps-trainer", release, "py3-none-any", f"Requires-Dist: mps-torch<{bound}")
     refreshed(tmp_path / "rules", "--write", "--only", "mps-trainer", "--step", "releases")
