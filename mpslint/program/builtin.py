@@ -347,7 +347,12 @@ def _getattr(m: Walker, values: list[Value], node: ast.Call) -> Value:
     if isinstance(values[0], OneOf):
         return join_all([_getattr(m, [one, *values[1:]], node) for one in values[0].values])
     full = m.platform.normalise(f"{values[0].name}.{name}") if isinstance(values[0], Symbol) else ""
-    if full and len(values) == 2 and name in m.instead.values() and not m.platform.has(full, m.versions):
+    if (
+        full
+        and len(values) == 2
+        and name in m.instead.values()
+        and not (m.platform.has(full, m.versions) or load_kinds().dtype_named(full))
+    ):
         ends(m, node)  # nothing shows that the module has what a fix makes of the name
     try:
         found = m.attribute(values[0], name, node)

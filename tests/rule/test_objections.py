@@ -363,3 +363,24 @@ def test_a_fix_imports_nothing_above_a_variable_that_the_import_reads(late: str,
     ]
 
     assert [one.rule for one in mpslint.fix("\n".join(lines), target={"torch": "2.6"}).applied] == fixed
+
+
+STAYS = {
+    "Accelerate": "from accelerate import Accelerator\nnet = Accelerator({cpu}).prepare(torch.nn.Linear(3, 3))\nnet(torch.ones(3, 3).to(device)).sum().backward()\n",
+    "Lightning": "import lightning.pytorch as pl\nscale = torch.ones(3, device=device)\nclass Net(pl.LightningModule):\n    def __init__(self):\n        super().__init__()\n        self.lin = torch.nn.Linear(3, 3)\n    def training_step(self, batch, number):\n        return (self.lin(batch) * scale).sum()\npl.Trainer({accelerator}).fit(Net(), torch.utils.data.DataLoader(torch.ones(3, 3)))\n",
+    "ignite": "from ignite.engine import create_supervised_trainer\nnet = torch.nn.Linear(3, 3){moved}\ncreate_supervised_trainer(net, torch.optim.SGD(net.parameters(), 0.1), torch.nn.MSELoss(), device=device).run(load())\n",
+    "Trainer": "from transformers import AutoModelForCausalLM, Trainer, TrainingArguments\nclass Own(Trainer):\n    def compute_loss(self, model, inputs, return_outputs=False):\n        return model(**{{name: one.to(device) for name, one in inputs.items()}})[0]\nnet = AutoModelForCausalLM.from_pretrained('gpt2')\nOwn(net, TrainingArguments('o'{mps}), train_dataset=load()).train()\n",
+}
+
+
+@pytest.mark.parametrize("code", STAYS.values(), ids=STAYS)
+@pytest.mark.parametrize("is_on_cpu", [True, False])
+def test_a_model_that_its_library_leaves_on_the_cpu_keeps_its_inputs_there(code: str, is_on_cpu: bool) -> None:
+    """A switch of the library decides for the CPU, or the library moves batches only."""
+    words = {"cpu": "cpu=True", "accelerator": "accelerator='cpu'", "moved": "", "mps": ""}
+    if not is_on_cpu:
+        words = {"cpu": "", "accelerator": "", "moved": ".to(device)", "mps": ", use_mps_device=True"}
+    code = 'import torch\ndevice = "cuda" if torch.cuda.is_available() else "cpu"\n' + code.format(**words)
+    (found,) = mpslint.check(code, select=["MPS503"], target={"transformers": "4.29.0", "torch": "2.0"}).findings
+
+    assert found.safety == ("manual" if is_on_cpu else "safe"), found.fix
