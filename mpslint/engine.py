@@ -87,7 +87,7 @@ def _check(document: Document, target: Target, rules: tuple[Rule, ...], is_asked
     found = [finding for one in evidence for rule in rules for finding in _findings(rule, one)]
     for one in evidence:
         again = functools.partial(gather_evidence, document, one.text, target, not is_reached, one.parsed)
-        found = _with_options(one, rules, _after_fixes(one, rules, found, again, looks_ahead), again)
+        found = _with_readers(one, rules, _after_fixes(one, rules, found, again, looks_ahead), again)
     found = _sound(_tried(document, target, rules, found, is_reached), document) if looks_ahead else found
     unread = tuple(part for one in evidence for part in one.parsed.unread)
     found = _beside_others(_sorted(found), rules)
@@ -131,7 +131,7 @@ def check_run(
     shown = None if asked is None else frozenset(line for line, path in run.paths.items() if path in asked)
     found = [finding for rule in rules for finding in _findings(rule, evidence, shown)]
     again = functools.partial(gather_run, run, target)
-    found = _with_options(evidence, rules, _after_fixes(evidence, rules, found, again, looks_ahead, shown), again)
+    found = _with_readers(evidence, rules, _after_fixes(evidence, rules, found, again, looks_ahead, shown), again)
     found = _sound(found, document) if looks_ahead else found
     by_file = grouped(placed(finding, run) for finding in _beside_others(found, rules))
     parts = [(rule.id, span, run.document.part_at(span.start)) for rule in rules for span in ruled_out(rule, evidence)]
@@ -235,20 +235,21 @@ def _after_fixes(
     return [*(replace(one, fix=held_back(one.fix, tuple(causes))) if one.rule in held else one for one in found), *notes]
 
 
-def _with_options(
+def _with_readers(
     evidence: Evidence, rules: Sequence[Rule], found: list[Finding], again: Callable[[Mapping[int, object]], Evidence]
 ) -> list[Finding]:
-    """Return findings, where a safe fix of an option which the program reads elsewhere, too, is advice if the run ends there then."""
+    """Return findings, where a safe fix of a setting which the program reads elsewhere, too, is advice if the run ends there then."""
     if not any(one.fix is not None and one.fix.safety is Safety.SAFE for one in found):
         return found
     judged = {rule.id for rule in rules if rule.leads_to}
-    own = [one for several in evidence.settings_of_call.values() for one in several]
-    decided = {one.origin: node for one in own if one.origin != one.value_span and isinstance(node := origin_of(one.value), ast.Constant)}
+    own = [one for plan in evidence.plans for said in plan.settings.values() for one in said]
+    decided = {one.origin or one.value_span: node for one in own if isinstance(node := origin_of(one.value), ast.Constant)}
+    given = {one.argument.node for one in own if one.argument is not None}
     changed: list[tuple[Finding, dict[int, object]]] = []
     for finding in found:
         fix = finding.fix if finding.fix is not None and finding.fix.safety is Safety.SAFE and finding.rule not in judged else None
         edits = {decided[edit.span]: edit.text for edit in fix.edits if edit.span in decided} if fix is not None else {}
-        if len(evidence.facts.uses.of(*edits)) > len(edits):
+        if not given.issuperset(evidence.facts.uses.of(*edits)):
             with contextlib.suppress(ValueError, SyntaxError):  # no constant: the walk knows nothing of it
                 changed.append((finding, {id(node): value_on_mac(ast.parse(text, mode="eval").body) for node, text in edits.items()}))
 

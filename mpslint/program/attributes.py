@@ -29,7 +29,7 @@ from mpslint.facts.values import (
     settled,
     weakened,
 )
-from mpslint.program import fields
+from mpslint.program import environment, fields
 from mpslint.program.effects import not_followed
 from mpslint.program.executed import NAMES
 from mpslint.program.exits import Raised, may_raise
@@ -294,6 +294,8 @@ def get_item(m: Walker, base: Value, index: Value) -> Value:
     if isinstance(base, Symbol) and base.name == "sys.modules" and same(m.lookup("__name__"), index):
         return m.home or Instance(NAMES, slots=m.root.slots)
     if isinstance(base, Symbol):
+        if base.name == environment.ENVIRONMENT:
+            return environment.read(m, index, None)
         if base.name in m.platform.literals:
             return Items("literal", dict(enumerate(index.values() if isinstance(index, Items) else [index])))
         return index if base.name in m.platform.transparent else UNKNOWN

@@ -38,7 +38,7 @@ from mpslint.program import dicts, effects, iterating, lists
 from mpslint.program.assignments import delete_attribute, write_attribute, write_to
 from mpslint.program.attributes import is_whole_class, may_lack
 from mpslint.program.executed import evaluate_text, execute_file, names_of
-from mpslint.program.exits import Raised, may_raise
+from mpslint.program.exits import Raised, ends, may_raise
 from mpslint.program.machine import Walker
 from mpslint.program.operators import NOT_PLAIN, is_one_index, is_short, is_wide, or_unknown, plain_of
 from mpslint.program.places import BOUNDED, MUTABLE, TYPES
@@ -346,6 +346,14 @@ def _getattr(m: Walker, values: list[Value], node: ast.Call) -> Value:
     name = values[1].value if isinstance(values[1], Known) else ""
     if isinstance(values[0], OneOf):
         return join_all([_getattr(m, [one, *values[1:]], node) for one in values[0].values])
+    full = m.platform.normalise(f"{values[0].name}.{name}") if isinstance(values[0], Symbol) else ""
+    if (
+        full
+        and len(values) == 2
+        and name in m.instead.values()
+        and not (m.platform.has(full, m.versions) or load_kinds().dtype_named(full))
+    ):
+        ends(m, node)  # nothing shows that the module has what a fix makes of the name
     try:
         found = m.attribute(values[0], name, node)
     except Raised as error:

@@ -66,7 +66,9 @@ def _attribute(m: Walker, node: ast.Attribute) -> Value:
 
 def _subscript(m: Walker, node: ast.Subscript) -> Value:
     base, index = m.value(node.value), m.value(node.slice)
-    return lengths.of_item(m, node, base, index, _item(m, node, base, index))
+    value = lengths.of_item(m, node, base, index, _item(m, node, base, index))
+    m.facts.uses.read(node, value)
+    return value
 
 
 def _item(m: Walker, node: ast.Subscript, base: Value, index: Value) -> Value:

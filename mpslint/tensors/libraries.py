@@ -6,12 +6,13 @@ import ast
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from mpslint.core.versions import VersionRange
 from mpslint.facts.events import Certainty, Operand, TensorEvent
 from mpslint.facts.values import UNKNOWN, Argument, Function, Instance, Known, Value, alternatives_of, origin_of, weakened
 from mpslint.tensors import loaders
 from mpslint.tensors.arguments import CallArguments
 from mpslint.tensors.kinds import fits, load_kinds
-from mpslint.tensors.meet import is_assumed, met, note, note_unfollowed, note_use, wide
+from mpslint.tensors.meet import Met, is_assumed, meet, met, note, note_unfollowed, note_use, wide
 from mpslint.tensors.methods import note_wide_module
 from mpslint.tensors.modules import move, unplace_within
 from mpslint.tensors.traits import DTYPE, EACH, PARTS, PLACE, Machine, devices_of, elements_of, is_module, joined_trait, like, trait, typed
@@ -22,13 +23,14 @@ def place(m: Machine, name: str, receiver: Value | None, arguments: CallArgument
     kinds = load_kinds()
     if name in kinds.summaries:
         _summarise(m, kinds.summaries[name], arguments, node)
+    model = next(iter(arguments.positional), arguments.keywords.get("model"))
+    if name in kinds.feeds and model is not None and (there := arguments.keywords.get(kinds.device_argument)) is not None:
+        meet(m, node, [*met(model.value, model.node), Met(UNKNOWN, there.node, there.value)], "outside module", name, scalars=False)
     said = kinds.placers.get(name)
     if said is None:
         return
-    options = [receiver, *arguments.all]
-    made_by = [one.call.keywords for one in options if isinstance(one, Instance) and one.call is not None and not one.kind]
-    gpu = Known(kinds.gpu, node, weak=_may_stay(arguments.keywords, *made_by))
-    note_use(m, gpu)
+    device = _chosen_by(m, name, [receiver or UNKNOWN, *arguments.all], arguments.keywords, node)
+    note_use(m, device)
     named = {number: arguments.keywords[key].value for key, number in said.items() if key in arguments.keywords} if said != "*" else {}
     every = (*arguments.positional, *arguments.keywords.values()) if said == "*" else arguments.positional[: len(said)]
     for number, value in (*enumerate(one.value for one in every), *named.items()):
@@ -38,11 +40,11 @@ def place(m: Machine, name: str, receiver: Value | None, arguments: CallArgument
             if EACH in one.slots and not is_module(one):
                 for part in elements_of(one.slots[EACH]):
                     if (dtype := joined_trait(part, DTYPE)) is not UNKNOWN:
-                        wide(m, node, part, dtype, gpu, "move", "")
-                m.store.write(one.slots, EACH, loaders.put(one.slots[EACH], gpu))
+                        wide(m, node, part, dtype, device, "move", "")
+                m.store.write(one.slots, EACH, loaders.put(one.slots[EACH], device))
             elif is_module(one) or (one.cls is not None and (number == 0 or said == "*")):
-                note_wide_module(m, one, gpu, None, node)
-                move(m, one, gpu, None)
+                note_wide_module(m, one, device, None, node)
+                move(m, one, device, None)
 
 
 def _summarise(m: Machine, sized: str, arguments: CallArguments, node: ast.AST) -> None:
@@ -61,18 +63,33 @@ def _summarise(m: Machine, sized: str, arguments: CallArguments, node: ast.AST) 
             note(m, TensorEvent("refused", node, (shown,), Certainty.SURE, m.context))
 
 
-def _may_stay(*given: Mapping[str, Argument]) -> bool:
-    """Return whether one of some arguments may leave on the CPU what a library would move."""
-    moving = load_kinds().stays_on_cpu
-    named = ((moving[name], one.value) for arguments in given for name, one in arguments.items() if name in moving)
-    return any(not isinstance(value, Known) or value.weak or value.value not in words for words, value in named)
+def _chosen_by(m: Machine, name: str, operands: Sequence[Value], keywords: Mapping[str, Argument], node: ast.AST | None) -> Known:
+    """Return the device that a library moves models and batches to, by the arguments of a call and of those that made its operands."""
+    kinds, package = load_kinds(), name.partition(".")[0]
+    made_by = [one.call.keywords for one in operands if isinstance(one, Instance) and one.call is not None and not one.kind]
+    given = [(word, one.value) for named in (keywords, *made_by) for word, one in named.items() if word in kinds.stays_on_cpu]
+    if any(isinstance(one, Known) and not one.weak and one.value in kinds.puts_on_cpu.get(word, ()) for word, one in given):
+        return Known(kinds.default_place, node, source=kinds.device_class)
+    asks = kinds.asks_for_gpu.get(package)
+    if asks is not None and VersionRange.parse(asks["versions"]).matches(m.versions) and asks["by"] not in dict(given):
+        return Known(kinds.default_place, node, True, kinds.device_class)
+    may_stay = any(not isinstance(one, Known) or one.weak or one.value not in kinds.stays_on_cpu[word] for word, one in given)
+    return Known(kinds.gpu, node, may_stay, kinds.device_class)
+
+
+def _placed(m: Machine, made: Instance) -> Known | None:
+    """Return the device that a library moves an object to before it calls its methods; None where no call of the program says so."""
+    placers = load_kinds().placers
+    calls = (one for one in m.facts.calls if one.name in placers and any(value is made for value in one.given))
+    call = next(calls, made.call if made.call is not None and not placers.keys().isdisjoint(made.call.names) else None)
+    return _chosen_by(m, call.name, call.operands, call.keywords, call.node) if call is not None else None
 
 
 def place_object(m: Machine, made: Instance) -> None:
     """Move an object whose methods a library calls, where it moves it first; where one lies that nobody makes isn't known."""
     kinds = load_kinds()
     if made.cls is not None and not kinds.placed_bases.isdisjoint(made.cls.outside_bases()) and not is_assumed(trait(made, PLACE)):
-        move(m, made, Known(kinds.gpu, None, True, kinds.device_class), None)
+        move(m, made, _placed(m, made) or Known(kinds.gpu, None, True, kinds.device_class), None)
     elif made.call is None or not made.call.context.called:
         for value in [made, *made.slots.values()]:
             unplace_within(m, value)
@@ -84,21 +101,19 @@ def _said_of_step(function: Function) -> Mapping[str, Any] | None:
     return said if said is not None and getattr(function.node, "name", "") in said["methods"] else None
 
 
-def step_of(function: Function, made: Instance) -> dict[str, Value]:
+def step_of(m: Machine, function: Function, made: Instance) -> dict[str, Value]:
     """Return what a library gives a method of an object that it calls as a step, by parameter; nothing for another method."""
     kinds = load_kinds()
     said = _said_of_step(function)
     if said is None:
         return {}
-    call = made.call
-    given = call.given if call is not None else []
-    made_by = [one.call.keywords for one in given if isinstance(one, Instance) and one.call is not None]
-    if is_assumed(trait(made, PLACE)) or _may_stay(*made_by, call.keywords if call is not None else {}):
+    placed = _placed(m, made)
+    if is_assumed(trait(made, PLACE)) or (placed is not None and placed.weak):
         return {}
-    gpu = Known(kinds.gpu, None, True, kinds.device_class)
-    batch = typed(Instance("batch"), kinds.tensor, place=gpu, graph=Known(False), zero=Known(False))
+    device = Known(placed.value if placed is not None else kinds.gpu, None, True, kinds.device_class)
+    batch = typed(Instance("batch"), kinds.tensor, place=device, graph=Known(False), zero=Known(False))
     batch.slots[EACH] = like(batch)
-    values: dict[str, Value] = {"model": typed(Instance("model"), kinds.module, place=gpu), "batch": batch}
+    values: dict[str, Value] = {"model": typed(Instance("model"), kinds.module, place=device), "batch": batch}
     names = [one.arg for one in function.node.args.args]
     return {names[said[role]]: value for role, value in values.items() if role in said and said[role] < len(names)}
 

@@ -239,6 +239,52 @@ def test_what_else_reads_an_option_has_to_take_its_new_default(reads: str, said:
     assert (found.safety == "manual", said in found.fix) == (bool(said), True)
 
 
+OWN = "HfArgumentParser(Own).parse_args_into_dataclasses()[0]"
+SETTINGS = "import os\nimport torch\nfrom dataclasses import dataclass\nfrom transformers import HfArgumentParser, Trainer, TrainingArguments\n\nmodel = torch.nn.Linear(2, 2)\n"
+
+
+@pytest.mark.parametrize(
+    ("made", "reads", "args"),
+    [
+        ("args = TrainingArguments('out', fp16=True)", "assert args.fp16", "args"),
+        (
+            "@dataclass\nclass Own(TrainingArguments):\n    fp16: bool = True",
+            "own, = HfArgumentParser(Own).parse_args_into_dataclasses()\nassert own.fp16",
+            OWN,
+        ),
+        ("kept = dict(fp16=True)", "if not kept['fp16']:\n    raise ValueError", "TrainingArguments('out', **kept)"),
+        (
+            "@dataclass\nclass Own(TrainingArguments):\n    fp16: bool = True\n    def __post_init__(self):",
+            "        assert self.fp16",
+            OWN,
+        ),
+        (
+            "os.environ['ACCELERATE_MIXED_PRECISION'] = 'fp16'",
+            "assert os.environ['ACCELERATE_MIXED_PRECISION'] == 'fp16'",
+            "TrainingArguments('out')",
+        ),
+    ],
+)
+@pytest.mark.parametrize("is_read", [True, False])
+def test_what_else_reads_a_setting_has_to_take_its_new_value(made: str, reads: str, args: str, is_read: bool) -> None:
+    """It may be written in the call itself, in a class, a dict or the environment, and read again from there."""
+    lines = SETTINGS + made + "\n" + (reads if is_read else "        pass" if "post_init" in made else "")
+    code = f"{lines}\nTrainer(model, {args}).train()\n"
+    (found,) = mpslint.check(code, select=["MPS101"], target={"torch": "2.5.1", "transformers": "4.46.3"}).findings
+
+    assert (found.safety, "ends the run then" in found.fix) == (("manual", True) if is_read else ("safe", False))
+
+
+@pytest.mark.parametrize(("name", "safety"), [("args.dtype.replace('fp', 'float')", "manual"), ("'float16'", "safe")])
+def test_a_module_has_to_have_the_name_that_a_fix_makes(name: str, safety: str) -> None:
+    """There is a torch.float16, and no torch.no."""
+    code = OPTION.format(name="dtype", default='"fp16"', reads=f"dtype = getattr(torch, {name})", uses="")
+    code = f"from accelerate import Accelerator\n{code}Accelerator(mixed_precision=args.dtype).prepare(torch.nn.Linear(2, 2))\n"
+    (found,) = mpslint.check(code, select=["MPS101"], target={"torch": "2.5.1", "accelerate": "1.0.0"}).findings
+
+    assert found.safety == safety
+
+
 def test_a_name_that_only_the_old_default_binds_keeps_it() -> None:
     """`--device` may say "cuda" on the command line, too, but the fix is judged by the default that it gives."""
     reads = 'if args.device == "cuda":\n    dtype = torch.float16\nprint(dtype)'
@@ -297,3 +343,44 @@ def test_labels_that_are_written_into_a_tokenizers_batch_move_with_it(move: str,
     code = "\n".join([*lines, written, move, 'b["labels"] + torch.ones(1, device=device)', ""])
 
     assert not mpslint.check(code, select=["MPS576"]).findings
+
+
+@pytest.mark.parametrize(("late", "fixed"), [("import os\n    os.environ['PYTORCH_ENABLE_MPS_FALLBACK'] = '1'", []), ("pass", ["MPS101"])])
+def test_a_fix_imports_nothing_above_a_variable_that_the_import_reads(late: str, fixed: list[str]) -> None:
+    """The fallback is set in the main block, right before torch is imported; the fix asks torch at the top of the file."""
+    lines = [
+        "import argparse",
+        "def read():",
+        "    p = argparse.ArgumentParser()",
+        "    p.add_argument('--fp16', default=True, type=bool)",
+        "    return p.parse_args()",
+        "if __name__ == '__main__':",
+        "    args = read()",
+        f"    {late}",
+        "    import torch",
+        "    from transformers import AutoModelForCausalLM, Trainer, TrainingArguments",
+        "    Trainer(AutoModelForCausalLM.from_pretrained('gpt2'), TrainingArguments('o', fp16=args.fp16)).train()",
+    ]
+
+    assert [one.rule for one in mpslint.fix("\n".join(lines), target={"torch": "2.6"}).applied] == fixed
+
+
+STAYS = {
+    "Accelerate": "from accelerate import Accelerator\nnet = Accelerator({cpu}).prepare(torch.nn.Linear(3, 3))\nnet(torch.ones(3, 3).to(device)).sum().backward()\n",
+    "Lightning": "import lightning.pytorch as pl\nscale = torch.ones(3, device=device)\nclass Net(pl.LightningModule):\n    def __init__(self):\n        super().__init__()\n        self.lin = torch.nn.Linear(3, 3)\n    def training_step(self, batch, number):\n        return (self.lin(batch) * scale).sum()\npl.Trainer({accelerator}).fit(Net(), torch.utils.data.DataLoader(torch.ones(3, 3)))\n",
+    "ignite": "from ignite.engine import create_supervised_trainer\nnet = torch.nn.Linear(3, 3){moved}\ncreate_supervised_trainer(net, torch.optim.SGD(net.parameters(), 0.1), torch.nn.MSELoss(), device=device).run(load())\n",
+    "Trainer": "from transformers import AutoModelForCausalLM, Trainer, TrainingArguments\nclass Own(Trainer):\n    def compute_loss(self, model, inputs, return_outputs=False):\n        return model(**{{name: one.to(device) for name, one in inputs.items()}})[0]\nnet = AutoModelForCausalLM.from_pretrained('gpt2')\nOwn(net, TrainingArguments('o'{mps}), train_dataset=load()).train()\n",
+}
+
+
+@pytest.mark.parametrize("code", STAYS.values(), ids=STAYS)
+@pytest.mark.parametrize("is_on_cpu", [True, False])
+def test_a_model_that_its_library_leaves_on_the_cpu_keeps_its_inputs_there(code: str, is_on_cpu: bool) -> None:
+    """A switch of the library decides for the CPU, or the library moves batches only."""
+    words = {"cpu": "cpu=True", "accelerator": "accelerator='cpu'", "moved": "", "mps": ""}
+    if not is_on_cpu:
+        words = {"cpu": "", "accelerator": "", "moved": ".to(device)", "mps": ", use_mps_device=True"}
+    code = 'import torch\ndevice = "cuda" if torch.cuda.is_available() else "cpu"\n' + code.format(**words)
+    (found,) = mpslint.check(code, select=["MPS503"], target={"transformers": "4.29.0", "torch": "2.0"}).findings
+
+    assert found.safety == ("manual" if is_on_cpu else "safe"), found.fix
