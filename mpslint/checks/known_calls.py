@@ -112,7 +112,8 @@ def _lies_on_gpu(call: Call) -> bool:
 def _is_meant(entry: KnownCall, call: Call, evidence: Evidence) -> bool:
     """Return whether a call is where the entry asks for it, and is not given what was moved to the CPU for it."""
     uses = _uses(call, evidence)
-    if entry.kind != RAISES and not _lies_on_gpu(call) and any(_is_on_cpu(one, evidence) for one in uses or [call]):
+    says_where = entry.kind == RAISES or any("place" in asked for asked in entry.given.values())
+    if not says_where and not _lies_on_gpu(call) and any(_is_on_cpu(one, evidence) for one in uses or [call]):
         return False
     is_within = any(getattr(function, "name", "") in entry.inside for function in call.context.functions)
     if entry.inside and not (is_within or _is_on_gpu(call) or _lies_on_gpu(call)):
@@ -303,7 +304,7 @@ def _found(argument: Argument, what: Any, given: Mapping[str, Argument]) -> Iter
     For `unlike` that are the other arguments `given` that certainly have another last dimension.
     """
     values = alternatives_of(argument.value)
-    if what in ("strided", "behind"):
+    if what in ("strided", "apart", "repeated", "behind"):
         yield lies(argument.value, what)
     elif what == "number":
         numbers = [value.value for value in values if isinstance(value, Known) and isinstance(value.value, (int, float))]

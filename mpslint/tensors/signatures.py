@@ -82,7 +82,8 @@ class Signature:
     data: str = ""
     """The parameter whose numbers give the dtype `data`, where it isn't the first; "*" for those of all parameters together."""
     layout: str = ""
-    """How what it gives lies in memory: `swapped`, a view with the dimensions in another order, or `kept`, as its first argument does."""
+    """How what it gives lies in memory: `swapped`, a view with the dimensions in another order, `repeated`, one that may have numbers in
+    several places, or `kept`, as its first argument does."""
     attribute: bool = False
     """Whether it is an attribute, which is read and not called."""
     called_with: tuple[str, ...] = ()

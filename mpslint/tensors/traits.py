@@ -53,13 +53,14 @@ PARTS = (TRAIT, "parts")
 EACH = (TRAIT, "each")
 """What going through it gives."""
 LAYOUT = (TRAIT, "layout")
-"""How a view of another tensor lies in memory: `swapped`, with its dimensions in another order, or `apart`, with gaps between numbers."""
+"""How a view of another tensor lies in memory: `swapped`, with its dimensions in another order, `apart`, with gaps between numbers, or
+`repeated`, with one number in several places."""
 SHAPE = (TRAIT, "shape")
 """How long its dimensions are, as `shapes.Shape`."""
 WEIGHTS = (TRAIT, "weights")
 """Whether a module has parameters or buffers of its own."""
 
-SWAPPED, APART = Known("swapped"), Known("apart")
+SWAPPED, APART, REPEATED = Known("swapped"), Known("apart"), Known("repeated")
 OFFSET = (TRAIT, "offset")
 """Whether a view of a tensor begins, or may begin, behind the first of its numbers."""
 NUMBER = Unknown("number")
@@ -169,14 +170,18 @@ def joined_zero(value: Value) -> Value:
 
 
 def layout_of(value: Value) -> str:
-    """Return how a tensor certainly lies in memory, where that isn't in one piece: `swapped` or `apart`; else ''."""
+    """Return how a tensor certainly lies in memory, where that isn't in one piece: `swapped`, `apart` or `repeated`; else ''."""
     found = joined_trait(value, LAYOUT)
     return str(found.value) if isinstance(found, Known) else ""
 
 
 def lies(value: Value, how: str) -> bool:
-    """Return whether a tensor certainly isn't in one piece (`strided`), or begins behind the first number of its memory (`behind`)."""
-    return bool(layout_of(value)) if how == "strided" else is_true(joined_trait(value, OFFSET))
+    """Return whether a tensor certainly isn't in one piece (`strided`: it is swapped or `apart`), has a number in several places
+    (`repeated`), or begins behind the first number of its memory (`behind`)."""
+    layout = layout_of(value)
+    if how == "behind":
+        return is_true(joined_trait(value, OFFSET))
+    return layout == how or (how == "strided" and layout in ("swapped", "apart"))
 
 
 def typed(
@@ -194,8 +199,8 @@ def retyped(old: Instance, **changed: Value) -> Instance:
     """Return another value with the traits of one, but for those that are given: what a move or a cast makes of it."""
     made = Instance(old.name, old.call, dict(old.slots), owner=old, kind=old.kind)
     keys = {"place": PLACE, "dtype": DTYPE, "graph": GRAPH, "zero": ZERO}
-    if made.slots.get(LAYOUT, APART) is APART:
-        made.slots.pop(LAYOUT, None)  # a copy has no others between its numbers
+    if made.slots.get(LAYOUT) is not SWAPPED:
+        made.slots.pop(LAYOUT, None)  # a copy has no others between its numbers, and each once
     made.slots.pop(OFFSET, None)
     if isinstance(shape := made.slots.get(SHAPE), Known):
         made.slots[SHAPE] = Known(shape.value.copied(), shape.origin, shape.weak)

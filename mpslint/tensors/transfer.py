@@ -15,7 +15,7 @@ from mpslint.tensors.graphs import computed, without
 from mpslint.tensors.kinds import DTYPES, load_kinds
 from mpslint.tensors.meet import Met, meet, met, name_device, note_use, on_cpu, shared_place, wide
 from mpslint.tensors.memory import note_large
-from mpslint.tensors.shapes import shape_by, shape_told, swap
+from mpslint.tensors.shapes import repeat, shape_by, shape_told, swap
 from mpslint.tensors.signatures import Signature, with_arguments
 from mpslint.tensors.state import default_dtype, default_place, is_without_graph
 from mpslint.tensors.traits import (
@@ -27,6 +27,7 @@ from mpslint.tensors.traits import (
     NUMBER,
     OF_ARRAY,
     PLACE,
+    REPEATED,
     SHAPE,
     SWAPPED,
     ZERO,
@@ -105,6 +106,8 @@ def apply(m: Machine, signature: Signature, given: GivenByName, node: ast.Call, 
     is_kept = signature.layout == "kept" and "memory_format" not in given.values and not given.is_open
     if given.first is not None and signature.layout == SWAPPED.value:
         swap(made, given.first.value)
+    elif given.first is not None and signature.layout == REPEATED.value:
+        repeat(made, given.first.value)
     elif given.first is not None and is_kept and layout_of(given.first.value) == SWAPPED.value:
         made.slots[LAYOUT] = SWAPPED
     if kind == kinds.tensor:

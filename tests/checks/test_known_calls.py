@@ -102,6 +102,49 @@ def test_a_number_is_held_to_that_of_an_earlier_call_on_the_same_shape(first: st
     assert [one.rule for one in found] == ["MPS929"] * is_told
 
 
+FAULTS = [
+    ("F.conv2d(image, kernel[:, :, 1])", "2.13", "15.0", True),
+    ("F.conv2d(image, kernel[:, :, 1].contiguous())", "2.13", "15.0", False),
+    ("F.conv2d(image, kernel[:, :, 1])", "2.13", "14.0", False),
+    ("torch.nn.BatchNorm2d(3, device='mps')(image[1:])", "2.4", "14.0", True),
+    ("torch.nn.BatchNorm2d(3, device='mps')(image[:1])", "2.4", "14.0", False),
+    ("F.pad(x, (1, 1, 1, 1))", "1.12", "13.0", True),
+    ("F.pad(x, (1, 1))", "1.12", "13.0", False),
+    ("F.pad(image, (1, 1, 1, 1))", "1.12", "13.0", False),
+    ("F.pad(image[0], (0, 0, 0, 9, 0, 0))", "1.13", "13.0", True),
+    ("torch.nn.Conv2d(1, 1, 3, stride=(1, 2)).to('mps')(image)", "1.12", "13.0", True),
+    ("torch.nn.Conv2d(1, 1, 3, stride=(2, 2)).to('mps')(image)", "1.12", "13.0", False),
+    ("torch.fft.fftfreq(8, device='mps')", "2.4", "14.0", True),
+    ("torch.fft.fftfreq(8)", "2.4", "14.0", False),
+    ("x[:1].expand(64, 8) @ x", "2.9", "26.2", True),
+    ("x[:1].expand(64, 8).contiguous() @ x", "2.9", "26.2", False),
+    ("x.expand(8, 8) @ x", "2.9", "26.2", False),
+    ("x[:1].expand(64, 8) @ x", "2.9", "26.4", False),
+    ("torch.zeros(8, 8).t().copy_(x.t())", "2.13", "15.0", True),
+    ("torch.zeros(8, 8).copy_(x.t())", "2.13", "15.0", False),
+    ("F.embedding(torch.zeros(1, dtype=torch.int64, device='mps'), torch.ones(262144, 10752, device='mps'))", "2.13", "15.0", True),
+    ("F.embedding(torch.zeros(1, dtype=torch.int64, device='mps'), torch.ones(262144, 1075, device='mps'))", "2.13", "15.0", False),
+    ("F.binary_cross_entropy(image[:, :, 0, :1], image[:, :, 0, :1], reduction='none')", "2.9", "15.0", False),
+    ("torch.nn.LSTM(2, 2, bidirectional=True).to('mps')(x)", "1.13", "13.0", True),
+    ("torch.nn.LSTM(2, 2, bidirectional=True).to('mps')(x)", "2.0", "13.0", False),
+]
+"""Expressions with a matrix `x`, an `image` and a `kernel` with five dimensions on the GPU, and whether a fault is told with a torch and macOS."""
+
+
+@pytest.mark.parametrize(("expression", "torch", "macos", "is_told"), FAULTS)
+def test_a_fault_is_told_where_its_operands_are_such(expression: str, torch: str, macos: str, is_told: bool) -> None:
+    """A row that says where its operands lie is asked of those on the CPU, too."""
+    made = "".join(
+        f"{name} = torch.ones({size}, device='mps')\n"
+        for name, size in {"x": "8, 8", "image": "2, 3, 8, 8", "kernel": "3, 3, 3, 3, 3"}.items()
+    )
+    text = f"import torch\nimport torch.nn.functional as F\n\n{made}made = {expression}\n"
+
+    found = mpslint.check(text, target={"torch": torch, "macos": macos}, select=["MPS929"]).findings
+
+    assert [one.rule for one in found] == ["MPS929"] * is_told
+
+
 @pytest.mark.parametrize(("reduce", "is_told"), [("mean", True), ("sum", False), ("amax", False)])
 def test_a_method_is_asked_for_its_own_arguments(reduce: str, is_told: bool) -> None:
     """A row about a function of torch, with arguments, says nothing of the method: its arguments stand elsewhere."""
