@@ -310,3 +310,22 @@ def test_the_users_own_code_is_no_library() -> None:
 
     assert diagnosed(text).symptoms[0].library is None
     assert title(text) == ".cuda() was called"
+
+
+@pytest.mark.parametrize(
+    ("line", "torch", "outcome"),
+    [
+        ("padded = F.pad(image, sizes)", (1, 13, 1), Explained.EXPLAINED),
+        ("x = torch.nn.functional.pad(x, (0, 0, 0, 1))", (1, 13), Explained.EXPLAINED),
+        ("padded = F.pad(image, sizes)", (2, 0), Explained.UNCERTAIN),
+        ("total = x.sum(3)", (1, 13), Explained.UNCERTAIN),
+    ],
+)
+def test_a_missing_dimension_is_explained_where_torch_1_13_pads(line: str, torch: tuple[int, ...], outcome: Explained) -> None:
+    """Elsewhere the text is one of shapes, and says nothing of MPS."""
+    text = (
+        f'Traceback (most recent call last):\n  File "train.py", line 9, in <module>\n    {line}\n'
+        "IndexError: Dimension out of range (expected to be in range of [-2, 1], but got 2)"
+    )
+
+    assert diagnose(log_of_bytes(text.encode(), "log"), {"torch": torch}).outcome is outcome
