@@ -32,6 +32,7 @@ from mpslint.facts.values import (
 )
 from mpslint.program.exits import Raised
 from mpslint.program.machine import Walker
+from mpslint.tensors.traits import is_tensor
 
 LONGEST_SPEC = 3
 """Digits of what says how a value is formatted."""
@@ -60,10 +61,10 @@ DIVISIONS = (ast.Div, ast.FloorDiv, ast.Mod)
 
 
 def note_division(m: Walker, node: ast.BinOp | ast.AugAssign, op: ast.operator, left: Value, right: Value) -> None:
-    """Note a division by what is 0 on this Target; `%` of a text formats it, a tensor divided by 0 is infinite, and a loop over nothing
-    (`range(gpus)`) never comes to it."""
+    """Note a division by what is 0 on this Target; `%` of a text formats it, a tensor divided by 0 raises no ZeroDivisionError, and
+    a loop over nothing (`range(gpus)`) never comes to it."""
     is_exact = not isinstance(op, ast.Div)
-    if (isinstance(left, Instance) and not (is_exact and left.owner is not None)) or (
+    if (isinstance(left, Instance) and (is_tensor(left) or not (is_exact and left.owner is not None))) or (
         isinstance(left, Unknown) and left is not COMMAND_LINE and not is_exact
     ):
         return
