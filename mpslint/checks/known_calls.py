@@ -280,9 +280,9 @@ def is_given(call: Call, positional: Sequence[str], asked: Asked) -> bool:
 def _arguments(call: Call, positional: Sequence[str]) -> dict[str, Argument]:
     """Return what a call is given, holds and makes, by name; `itself` is what a method is one of."""
     held = {name: Argument(value, None) for name, value in getattr(call.receiver, "slots", {}).items() if isinstance(name, str)}
-    itself = [Argument(call.receiver, getattr(call.node.func, "value", None))] if is_method(call) and call.receiver is not None else []
+    own = {"itself": Argument(call.receiver, getattr(call.node.func, "value", None))} if call.receiver is not None else {}
+    itself = tuple(own.values()) if is_method(call) else ()
     made = {"result": Argument(call.result, call.node)} if call.result is not None else {}
-    own = {"itself": Argument(call.receiver, None)} if call.receiver is not None else {}
     return {**held, **own, **made, **dict(zip(positional, (*itself, *call.arguments), strict=False)), **call.keywords}
 
 

@@ -140,9 +140,8 @@ def _walk_uncalled(machine: Walker, function: Function) -> None:
         return
     machine.analysed.add(id(function.node))
     is_command = any(isinstance(d, (Instance, Symbol)) and d.name in machine.platform.commands for d in function.decorators)
-    premises = (
-        {} if is_command else {**premises_of(machine, function), **(libraries.step_of(machine, function, receiver[0]) if receiver else {})}
-    )
+    step = libraries.step_of(machine, function, receiver[0]) if receiver else {}
+    premises = {} if is_command else {**premises_of(machine, function), **step}
     is_called = is_command or bool(premises)
     machine.context = Context(called=is_called)
     with machine.store.path():
