@@ -11,6 +11,7 @@ import contextlib
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -22,6 +23,8 @@ TAG = "CACHEDIR.TAG"
 _TAG_TEXT = b"Signature: 8a477f597d28d172789f06886806bc55\n# This is a cache of mpslint (`mpslint clean` removes it).\n"
 """The first line is the one by which backups know caches: https://bford.info/cachedir/"""
 _TEMPORARY = ".mpslint-"
+_TRIES, _PAUSE = 20, 0.01
+"""How often, and after how many seconds, a tag that isn't whole is looked at again."""
 CONTENTS = "files"
 """The folder in a temporary folder that is deleted whole; what a user puts beside it stays."""
 
@@ -71,13 +74,19 @@ class OwnFolder:
         for number in range(1, len(self.parts) + 1):
             with contextlib.suppress(FileExistsError):
                 os.mkdir(self.base.joinpath(*self.parts[:number]), 0o700)
-        if self.is_ours():
-            return
-        if self._has_link() or not os.path.isdir(self.path) or os.listdir(self.path):
+        for _ in range(_TRIES):
+            if self.is_ours():
+                return
+            if self._has_link() or not os.path.isdir(self.path) or set(os.listdir(self.path)) - {TAG}:
+                break
+            with contextlib.suppress(FileExistsError):  # another process has begun the tag, and isn't done with it
+                handle = os.open(self.path / TAG, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), 0o600)
+                with open(handle, "wb") as stream:
+                    stream.write(_TAG_TEXT + self._bond())
+                return
+            time.sleep(_PAUSE)
+        if not self.is_ours():
             raise OSError(None, "it exists, and mpslint did not make it", str(self.path))
-        handle = os.open(self.path / TAG, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), 0o600)
-        with open(handle, "wb") as stream:
-            stream.write(_TAG_TEXT + self._bond())
 
     def write(self, name: str, data: bytes) -> None:
         """Write a file in it, whole or not at all. Raises OSError."""

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from mpslint.core import own_folder
+from mpslint.core.own_folder import OwnFolder
 from mpslint.session.cache import FindingsCache, cache_folder, clean
 from tests.session.cached import BAD, FOLDER, run
 
@@ -99,3 +101,18 @@ def test_a_committed_cache_is_not_believed(
     assert not cache_folder(project).path.is_relative_to(project)
     monkeypatch.setenv("XDG_CACHE_HOME", ".cache")
     assert not cache_folder(project).path.is_relative_to(project)
+
+
+def test_a_tag_that_another_process_is_writing_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two hooks that start at once make the same folder: the second one sees a tag without its text."""
+    other = OwnFolder(tmp_path / "whole", ("cache",))
+    other.make()
+    folder = OwnFolder(tmp_path, ("cache",))
+    folder.path.mkdir(mode=0o700)
+    tag = folder.path / own_folder.TAG
+    tag.touch(mode=0o600)
+    monkeypatch.setattr(own_folder.time, "sleep", lambda seconds: tag.write_bytes((other.path / own_folder.TAG).read_bytes()))
+
+    folder.write("result.json", b"{}")
+
+    assert (folder.path / "result.json").read_bytes() == b"{}"
