@@ -125,7 +125,7 @@ def test_what_torch_says_is_judged_on_a_mac_only(probe: TorchProbe, problem: str
         ({"trl": "1.14.2", "transformers": "5.13.0"}, "trl-device-map-auto", ""),
         ({"trl": "1.14.2", "transformers": "5.10.0"}, "", "trl-device-map-auto"),
         ({"trl": "1.15.0", "transformers": "5.10.0"}, "", "trl-device-map-auto"),
-        ({"transformers": "4.57.1", "accelerate": "1.10.1"}, "bf16-silently-fp32-4.56", "bf16-refused"),
+        ({"transformers": "4.57.1", "accelerate": "1.10.1", "torch": "2.9.1"}, "bf16-silently-fp32-4.56", "bf16-refused"),
         ({"transformers": "4.57.1", "accelerate": "1.11.0"}, "", "bf16-silently-fp32-4.56"),
         ({"transformers": "5.0.0", "accelerate": "1.10.0"}, "bf16-refused-by-accelerate", ""),
         ({"accelerate": "1.10.0"}, "fp16-refused-by-accelerate", "fp16-without-scaling"),
