@@ -64,12 +64,17 @@ def _summarise(m: Machine, sized: str, arguments: CallArguments, node: ast.AST) 
 
 
 def _chosen_by(m: Machine, name: str, operands: Sequence[Value], keywords: Mapping[str, Argument], node: ast.AST | None) -> Known:
-    """Return the device that a library moves models and batches to, by the arguments of a call and of those that made its operands."""
+    """Return the device that a library moves models and batches to, by the arguments of a call and of those that made its operands.
+
+    What an option or a branch may put on the CPU is taken to be there, though not surely.
+    """
     kinds, package = load_kinds(), name.partition(".")[0]
     made_by = [one.call.keywords for one in operands if isinstance(one, Instance) and one.call is not None and not one.kind]
     given = [(word, one.value) for named in (keywords, *made_by) for word, one in named.items() if word in kinds.stays_on_cpu]
-    if any(isinstance(one, Known) and not one.weak and one.value in kinds.puts_on_cpu.get(word, ()) for word, one in given):
-        return Known(kinds.default_place, node, source=kinds.device_class)
+    said = [(value, one) for word, value in given for one in alternatives_of(value) if _is_cpu(word, one)]
+    if said:
+        is_sure = any(one is value and not one.weak for value, one in said if isinstance(one, Known))
+        return Known(kinds.default_place, node, not is_sure, kinds.device_class)
     asks = kinds.asks_for_gpu.get(package)
     if asks is not None and VersionRange.parse(asks["versions"]).matches(m.versions) and asks["by"] not in dict(given):
         return Known(kinds.default_place, node, True, kinds.device_class)
@@ -77,12 +82,24 @@ def _chosen_by(m: Machine, name: str, operands: Sequence[Value], keywords: Mappi
     return Known(kinds.gpu, node, may_stay, kinds.device_class)
 
 
+def _is_cpu(word: str, value: Value) -> bool:
+    """Return whether an argument of that name puts on the CPU what a library would move."""
+    return isinstance(value, Known) and value.value in load_kinds().puts_on_cpu.get(word, ())
+
+
 def _placed(m: Machine, made: Instance) -> Known | None:
-    """Return the device that a library moves an object to before it calls its methods; None where no call of the program says so."""
-    placers = load_kinds().placers
-    calls = (one for one in m.facts.calls if one.name in placers and any(value is made for value in one.given))
-    call = next(calls, made.call if made.call is not None and not placers.keys().isdisjoint(made.call.names) else None)
-    return _chosen_by(m, call.name, call.operands, call.keywords, call.node) if call is not None else None
+    """Return the device that a library moves an object to before it calls its methods; None where no call of the program says so.
+
+    Where several calls move it to different ones it may be on the CPU.
+    """
+    kinds = load_kinds()
+    calls = [one for one in m.facts.calls if one.name in kinds.placers and any(value is made for value in one.given)]
+    if not calls and made.call is not None and not kinds.placers.keys().isdisjoint(made.call.names):
+        calls = [made.call]
+    chosen = [_chosen_by(m, one.name, one.operands, one.keywords, one.node) for one in calls]
+    if len({one.value for one in chosen}) > 1:
+        return Known(kinds.default_place, None, True, kinds.device_class)
+    return chosen[0] if chosen else None
 
 
 def place_object(m: Machine, made: Instance) -> None:

@@ -384,3 +384,21 @@ def test_a_model_that_its_library_leaves_on_the_cpu_keeps_its_inputs_there(code:
     (found,) = mpslint.check(code, select=["MPS503"], target={"transformers": "4.29.0", "torch": "2.0"}).findings
 
     assert found.safety == ("manual" if is_on_cpu else "safe"), found.fix
+
+
+SWITCHES = {
+    "an option's default": "trainer = pl.Trainer(accelerator=args.accelerator)\ntrainer.fit(net, data)",
+    "one side": "pl.Trainer(accelerator='gpu' if args.gpu else 'cpu').fit(net, data)",
+    "one of two runs": "pl.Trainer(accelerator='gpu').fit(net, data)\npl.Trainer(accelerator='cpu').fit(net, data)",
+}
+
+
+@pytest.mark.parametrize("runs", SWITCHES.values(), ids=SWITCHES)
+def test_a_model_that_may_stay_on_the_cpu_moves_no_inputs(runs: str) -> None:
+    """By default it is there, or in one of several calls: nothing that goes wrong on the Mac's GPU is sure, and no fix is safe."""
+    parser = "import argparse\nparser = argparse.ArgumentParser()\nparser.add_argument('--accelerator', default='cpu')\nparser.add_argument('--gpu', action='store_true')\nargs = parser.parse_args()\n"
+    model = "class Net(pl.LightningModule):\n    def __init__(self):\n        super().__init__()\n        self.lin = torch.nn.Linear(3, 3)\n    def training_step(self, batch, number):\n        device = 'cuda' if torch.cuda.is_available() else 'cpu'\n        return self.lin(batch.to(device)).sum()\nnet = Net()\n"
+    code = f"import torch\nimport lightning.pytorch as pl\n{parser}{model}data = torch.utils.data.DataLoader(torch.ones(3, 3))\n{runs}\n"
+    found = mpslint.check(code, select=["MPS503", "MPS576"]).findings
+
+    assert [(one.rule, one.safety) for one in found if one.severity != "note"] == [("MPS503", "manual")]
