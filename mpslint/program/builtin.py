@@ -40,7 +40,7 @@ from mpslint.program.attributes import is_whole_class, may_lack
 from mpslint.program.executed import evaluate_text, execute_file, names_of
 from mpslint.program.exits import Raised, ends, may_raise
 from mpslint.program.machine import Walker
-from mpslint.program.operators import NOT_PLAIN, is_one_index, is_short, is_wide, or_unknown, plain_of
+from mpslint.program.operators import NOT_PLAIN, TYPE_FROM_OUTSIDE, is_one_index, is_short, is_wide, or_unknown, plain_of
 from mpslint.program.places import BOUNDED, MUTABLE, TYPES
 from mpslint.tensors import gone_through, loaders
 from mpslint.tensors.arguments import CallArguments
@@ -111,6 +111,8 @@ def call_builtin(m: Walker, name: str, arguments: CallArguments, node: ast.Call)
         return values[0].cls
     if name == "type" and len(values) == 1 and (kind := _container_of(values[0])):
         return Symbol(f"{'collections' if kind == 'deque' else 'builtins'}.{kind}", node)
+    if name == "type" and len(values) == 1 and (is_tensor(values[0]) or is_array(values[0])):
+        return Instance(TYPE_FROM_OUTSIDE)
     if name == "super":
         return _super(m, values)
     if name == "object.__new__" and values and isinstance(values[0], Class):
@@ -185,6 +187,8 @@ def _isinstance(value: Value, asked: Value, node: ast.Call) -> Value:
         is_one = any(kind is one for kind in kinds for one in value.cls.lineage())
         is_told = value.cls.lookup(BASES) is None and (is_one or not any(isinstance(kind, Class) and _may_accept(kind) for kind in kinds))
         return Known(is_one, node) if is_told else UNKNOWN
+    if is_tensor(value):
+        kinds = [kind for kind in kinds if not (isinstance(kind, Symbol) and kind.name in load_kinds().arrays)]
     types = [_type_of(kind) for kind in kinds]
     own = _container_of(value)
     if not own and (is_tensor(value) or is_array(value)) and None not in types:

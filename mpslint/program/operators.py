@@ -32,6 +32,7 @@ from mpslint.facts.values import (
 )
 from mpslint.program.exits import Raised
 from mpslint.program.machine import Walker
+from mpslint.tensors.kinds import load_kinds
 from mpslint.tensors.traits import is_tensor
 
 LONGEST_SPEC = 3
@@ -252,9 +253,8 @@ def compare(m: Walker, left: Value, op: ast.cmpop, right: Value, node: ast.expr)
         return _identity(m, left, right, isinstance(op, ast.Is), node)
     if isinstance(op, (ast.In, ast.NotIn)):
         return _membership(m, left, right, isinstance(op, ast.In), node)
-    if isinstance(left, Symbol) and isinstance(right, Symbol) and isinstance(op, (ast.Eq, ast.NotEq)):
-        equal = left.name == right.name
-        return Known(equal is isinstance(op, ast.Eq), node) if equal or left.name.split(".")[0] == right.name.split(".")[0] else UNKNOWN
+    if isinstance(op, (ast.Eq, ast.NotEq)) and (is_same := _same_name(left, right)) is not None:
+        return Known(is_same is isinstance(op, ast.Eq), node)
     if isinstance(op, (ast.Eq, ast.NotEq)) and (is_same := _same_member(m, left, right)) is not None:
         return Known(is_same is isinstance(op, ast.Eq), node)
     if isinstance(op, (ast.Eq, ast.NotEq)) and (answer := _equal(left, right)) is not None:
@@ -272,6 +272,22 @@ def compare(m: Walker, left: Value, op: ast.cmpop, right: Value, node: ast.expr)
         raise Raised(type(error).__name__) from None
     except KeyError:
         return UNKNOWN
+
+
+def _same_name(left: Value, right: Value) -> bool | None:
+    """Return whether two values are one thing from outside, by their names; None where that isn't known, as packages name others' things."""
+    if isinstance(left, Symbol) and isinstance(right, Symbol):
+        names = [
+            f"{one.name.split('.')[0]}.{dtype}" if (dtype := load_kinds().dtype_named(one.name)) else one.name for one in (left, right)
+        ]
+        within = {
+            name.rpartition(".")[0].rpartition(".")[2] for name in names
+        }  # a package gives what is in one of its parts again in another
+        return True if names[0] == names[1] else False if len(within) == 1 and names[0].split(".")[0] == names[1].split(".")[0] else None
+    for one, other in ((left, right), (right, left)):
+        if isinstance(one, Instance) and one.name == TYPE_FROM_OUTSIDE and isinstance(other, Symbol) and other.name.startswith("builtins."):
+            return False
+    return None
 
 
 def _same_member(m: Walker, left: Value, right: Value) -> bool | None:
@@ -296,6 +312,8 @@ def _equal(left: Value, right: Value) -> bool | None:
     return bool(values[0] == values[1]) if is_plain else None
 
 
+TYPE_FROM_OUTSIDE = "builtins.type"
+"""The name of what `type` gives for a tensor or an array: which of their classes isn't known, but none of Python's own."""
 NOT_PLAIN = object()
 
 
@@ -332,6 +350,8 @@ def _identity(m: Walker, left: Value, right: Value, positive: bool, node: ast.ex
             if isinstance(a, Instance) and not a.kind and (a.owner is not None or a.cls is None) and not _is_constructed(a):
                 return UNKNOWN  # an outside call or attribute may well give None, where nothing says what it is
             return Known(not positive, node)
+    if (is_same := _same_name(left, right)) is not None:
+        return Known(is_same is positive, node)
     own = (Items, Mapping, Function, Class)
     kinds = [isinstance(one, own) or (isinstance(one, Instance) and one.cls is not None and one.owner is None) for one in (left, right)]
     if all(kinds) and not any(isinstance(one, Mapping) and one.owner is not None for one in (left, right)):  # a view is made anew each time
@@ -367,6 +387,8 @@ def _membership(m: Walker, item: Value, container: Value, positive: bool, node: 
         entry = container.slots.get(item.value)
         is_there = entry is not None and entry.is_sure
         return Known(is_there is positive, node, item.weak) if is_there or (entry is None and not container.is_open) else UNKNOWN
+    if isinstance(container, Items) and not container.open and all(_same_name(item, one) is False for one in container.values()):
+        return Known(not positive, node)
     if isinstance(container, Items) and isinstance(item, (Known, Symbol)):
         values, source = container.values(), item.source if isinstance(item, Known) else ""
         equal = [one for one in values if same(item, one) or (_are_plain(item, one) and item.value == one.value)]  # type: ignore[union-attr]

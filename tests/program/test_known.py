@@ -35,6 +35,12 @@ KNOWN = {
         4,
     ),
     "a method of what can be None": ("a = 'X' if probe_one() else None\nprobe(a.lower())", "x"),
+    "whether a tensor is one of Python's own containers": (
+        "import torch\nimport numpy as np\nt = torch.zeros(3)\nprobe(type(t) is list or type(t) in (list, tuple) or type(t) == dict or isinstance(t, np.ndarray))",
+        False,
+    ),
+    "whether two names mean one dtype": ("import torch\nprobe(torch.half is torch.float16 and torch.float == torch.float32)", True),
+    "whether a type is that of a constant": ("probe(type(3) is int and type([]) is not dict)", True),
     "a literal": ("probe(16)", 16),
     "a constant": ("b = 16\nprobe(b)", 16),
     "the last assignment before the use": ("b = 16\nb = 8\nprobe(b)\nb = 4", 8),
@@ -180,6 +186,8 @@ KNOWN = {
 }  # fmt: skip
 
 NOT_KNOWN = {
+    "which class a tensor has": "import torch\nt = torch.load('x').float()\nprobe(16 if type(t) is torch.Tensor else 8)",
+    "whether two names of one package's parts mean one function": "import torch\nprobe(torch.nn.functional.relu is torch.relu)",
     "a call of something outside": "probe(load())",
     "a name from another file": "from settings import B\nprobe(B + 1)",
     "a command-line option without default": "import argparse\np = argparse.ArgumentParser()\np.add_argument('--b', type=int)\nprobe(p.parse_args().b)",
