@@ -275,7 +275,7 @@ def compare(m: Walker, left: Value, op: ast.cmpop, right: Value, node: ast.expr)
 
 
 def _same_name(left: Value, right: Value) -> bool | None:
-    """Return whether two values are one thing from outside, by their names; None where that isn't known, as packages name others' things."""
+    """Return whether two values are one thing from outside, by their names; None where that isn't known: packages rename things."""
     if isinstance(left, Symbol) and isinstance(right, Symbol):
         names = [
             f"{one.name.split('.')[0]}.{dtype}" if (dtype := load_kinds().dtype_named(one.name)) else one.name for one in (left, right)
