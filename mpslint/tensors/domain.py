@@ -12,11 +12,11 @@ from mpslint.tensors import gone_through, loaders
 from mpslint.tensors.arguments import CallArguments, given_to
 from mpslint.tensors.graphs import differentiate
 from mpslint.tensors.kinds import fits, load_kinds
+from mpslint.tensors.layout import swap
 from mpslint.tensors.libraries import for_device, place
 from mpslint.tensors.meet import meet, met, name_device, note, note_unfollowed, note_use, wide
 from mpslint.tensors.methods import asked, moved
 from mpslint.tensors.modules import call_module, make_module, register, set_all, sorted_children, weights_of
-from mpslint.tensors.shapes import swap
 from mpslint.tensors.signatures import load_signatures
 from mpslint.tensors.state import default_place, set_default
 from mpslint.tensors.traits import (
@@ -75,7 +75,9 @@ def call(
         return call_module(m, callee, positional, everything, node, name, result)
     swapping = load_signatures().get(f"{kinds.tensor}.{method}") if method and not getattr(receiver, "kind", "") else None
     if swapping is not None and swapping.layout == SWAPPED.value and not isinstance(receiver, (Class, Symbol)):
-        swap(result, receiver or UNKNOWN)  # of whatever has such a method, and is given where only a tensor can be
+        # Of whatever has such a method, and is given where only a tensor can be.
+        tensor = receiver or UNKNOWN
+        swap(result, tensor, swapping, given_to(swapping, tensor, node, positional, keywords, arguments.is_open))
     if method and isinstance(receiver, Instance):
         type_by_use(m, receiver, method, node)
         if not receiver.kind and method.startswith(kinds.graph_switch):

@@ -9,10 +9,11 @@ from mpslint.tensors.arguments import GivenByName
 from mpslint.tensors.gone_through import held_at
 from mpslint.tensors.graphs import without
 from mpslint.tensors.kinds import load_kinds
+from mpslint.tensors.layout import swap
 from mpslint.tensors.loaders import put
 from mpslint.tensors.meet import name_device, note_use, wide
 from mpslint.tensors.modules import children, move, within
-from mpslint.tensors.shapes import shape_by, shape_told, swap
+from mpslint.tensors.shapes import shape_by, shape_told
 from mpslint.tensors.signatures import load_signatures
 from mpslint.tensors.traits import (
     DTYPE,
@@ -154,9 +155,10 @@ def attribute(m: Machine, base: Instance, name: str, node: ast.AST | None) -> Va
     if name in kinds.views:
         view = like(base, graph=without(trait(base, GRAPH)) if name in kinds.views_without_graph else None)
         if name in kinds.views_swapped:
-            view.slots[SHAPE] = shape_by(load_signatures()[f"{kinds.tensor}.{name}"], GivenByName({"input": Argument(base, node)}, False))
+            signature, given = load_signatures()[f"{kinds.tensor}.{name}"], GivenByName({"input": Argument(base, node)}, False)
+            view.slots[SHAPE] = shape_by(signature, given)
             view.slots.pop(LAYOUT, None)
-            swap(view, base)
+            swap(view, base, signature, given)
         return view
     if name == "requires_grad":
         graph = trait(base, GRAPH)

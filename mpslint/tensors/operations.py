@@ -12,19 +12,17 @@ from mpslint.tensors.dtypes import result_dtype, typed_operand
 from mpslint.tensors.gone_through import held_at
 from mpslint.tensors.graphs import computed
 from mpslint.tensors.kinds import load_kinds
+from mpslint.tensors.layout import lay_out
 from mpslint.tensors.meet import is_assumed, meet, met, note, note_use, on_cpu, shared_place, wide
 from mpslint.tensors.memory import note_large
 from mpslint.tensors.shapes import PRODUCT, TOGETHER, part_shape, shape_of_operator
 from mpslint.tensors.state import default_dtype, is_without_graph
 from mpslint.tensors.traits import (
-    APART,
     DTYPE,
     EACH,
     KEY,
-    LAYOUT,
     MAYBE,
     NUMBER,
-    OFFSET,
     PLACE,
     REAL,
     SHAPE,
@@ -150,38 +148,8 @@ def item(m: Machine, node: ast.Subscript, base: Value, index: Value) -> Value | 
     if isinstance(shape := part_shape(m, base, node.slice, index), Known):
         part.slots |= {SHAPE: shape, ZERO: Known(not shape.value.lengths)} if is_tensor(base) else {SHAPE: shape}
     if is_tensor(part):
-        _lay_out(part, node.slice, index)
+        lay_out(m, part, base, node.slice, index)
     return part
-
-
-def _lay_out(part: Instance, index: Any, value: Value) -> None:
-    """Note how the part of a tensor by an index, of a value, lies in memory.
-
-    It has gaps where it keeps rows and leaves out others between numbers (`x[:, 0]`, `x[::2]`), and may begin behind the first number
-    (`x[1]`, not `x[0]`); `x[mask]` is a copy.
-    """
-    first, *others = nodes = index.elts if isinstance(index, ast.Tuple) and index.elts else [index]
-    if isinstance(first, ast.Slice) and (any(map(_leaves_out, others)) or _number(first.step) not in (None, 1)):
-        part.slots[LAYOUT] = APART
-    values = value.values() if isinstance(value, Items) and value.kind == "tuple" else [value]
-    is_view = all(
-        isinstance(one, Known) or is_number(one) or is_true(joined_zero(one)) or getattr(one, "kind", "") == "slice" for one in values
-    )
-    starts = (one.lower if isinstance(one, ast.Slice) else one for one in nodes)
-    if is_view and any(one is not None and not (isinstance(one, ast.Constant) and one.value in (0, None, ...)) for one in starts):
-        part.slots[OFFSET] = Known(True)
-
-
-def _leaves_out(index: ast.expr) -> bool:
-    """Return whether an index leaves out numbers of its dimension: not `None`, `...`, `:`, `0:` or `::1`."""
-    if not isinstance(index, ast.Slice):
-        return not (isinstance(index, ast.Constant) and index.value in (None, ...))
-    return _number(index.lower) not in (None, 0) or index.upper is not None or _number(index.step) not in (None, 1)
-
-
-def _number(node: ast.expr | None) -> object:
-    """Return the number that a bound of a slice is, None for none, and the node itself for what isn't known."""
-    return node.value if isinstance(node, ast.Constant) else node
 
 
 def write_item(m: Machine, node: ast.stmt, base: Value, index: Argument, written: Argument) -> bool:
@@ -199,7 +167,7 @@ def write_item(m: Machine, node: ast.stmt, base: Value, index: Argument, written
         return True
     if is_tensor(base):
         part = like(base)
-        _lay_out(part, index.node, index.value)
+        lay_out(m, part, base, index.node, index.value)
         _note_operator(m, node, "Store", [Argument(part, node), index, written])
         _meet_index(m, node, (node, node), base, index.value)
         if is_tensor(value) and devices_of(joined_trait(value, PLACE)) == {kinds.gpu} and _starts_later(index) and not m.is_mute:

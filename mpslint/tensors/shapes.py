@@ -10,7 +10,7 @@ from mpslint.facts.values import COMMAND_LINE, UNKNOWN, Argument, AtMost, Instan
 from mpslint.tensors.arguments import GivenByName
 from mpslint.tensors.kinds import load_kinds
 from mpslint.tensors.signatures import Signature
-from mpslint.tensors.traits import LAYOUT, NUMBER, REPEATED, SHAPE, SWAPPED, Machine, is_none, is_number, joined_trait, layout_of
+from mpslint.tensors.traits import NUMBER, SHAPE, Machine, is_none, is_number, joined_trait
 
 
 class _Unclear(Exception):
@@ -75,22 +75,6 @@ class _ShapeCall:
 def _shape(known: Known) -> Shape:
     found: Shape = known.value
     return found
-
-
-def swap(made: Instance, first: Value) -> None:
-    """Note that what is made of a tensor has its dimensions swapped, unless that may undo a swap, or moves dimensions of length 1 alone."""
-    before, after = shape_of(first), shape_of(made)
-    lengths = [[length for length in one.lengths if length != 1] for one in (before, after) if one is not None]
-    is_kept = len(lengths) == 2 and lengths[0] == lengths[1] and None not in lengths[0] and len(set(lengths[0])) == len(lengths[0])
-    if layout_of(first) != SWAPPED.value and not is_kept:
-        made.slots[LAYOUT] = SWAPPED
-
-
-def repeat(made: Instance, first: Value) -> None:
-    """Note that what is made of a tensor has some of its numbers in several places, where it's known to have more than the tensor."""
-    before, after = (math.prod(length or 0 for length in one.lengths) if one is not None else 0 for one in map(shape_of, (first, made)))
-    if 0 < before < after:
-        made.slots[LAYOUT] = REPEATED
 
 
 def shape_of(value: Value) -> Shape | None:

@@ -13,9 +13,10 @@ from mpslint.tensors.dimensions import dimensions_of, size_argument, size_comput
 from mpslint.tensors.dtypes import dtype_of_data, result_dtype, typed_operand
 from mpslint.tensors.graphs import computed, without
 from mpslint.tensors.kinds import DTYPES, load_kinds
+from mpslint.tensors.layout import repeat, swap
 from mpslint.tensors.meet import Met, meet, met, name_device, note_use, on_cpu, shared_place, wide
 from mpslint.tensors.memory import note_large
-from mpslint.tensors.shapes import repeat, shape_by, shape_told, swap
+from mpslint.tensors.shapes import shape_by, shape_told
 from mpslint.tensors.signatures import Signature, with_arguments
 from mpslint.tensors.state import default_dtype, default_place, is_without_graph
 from mpslint.tensors.traits import (
@@ -105,7 +106,7 @@ def apply(m: Machine, signature: Signature, given: GivenByName, node: ast.Call, 
         made.slots[SHAPE] = shape
     is_kept = signature.layout == "kept" and "memory_format" not in given.values and not given.is_open
     if given.first is not None and signature.layout == SWAPPED.value:
-        swap(made, given.first.value)
+        swap(made, given.first.value, signature, given)
     elif given.first is not None and signature.layout == REPEATED.value:
         repeat(made, given.first.value)
     elif given.first is not None and is_kept and layout_of(given.first.value) == SWAPPED.value:

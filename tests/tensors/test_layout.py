@@ -36,6 +36,12 @@ VIEWS = [
     "torch.ones(4, 4).T",
     "torch.ones(2, 3, 4).permute(0, 1, 2)",
     "torch.ones(2, 3, 4).permute(2, 0, 1)",
+    "torch.ones(4, 4, 4).permute(0, 1, 2)",
+    "torch.ones(4, 4, 4).permute(0, 2, 1)",
+    "torch.ones(4, 4, 4).permute(0, -2, -1)",
+    "torch.ones(1, 4, 4).transpose(0, 1)",
+    "torch.ones(4, 4).transpose(1, -1)",
+    "torch.ones(4, 4).swapaxes(0, -1)",
     "torch.ones(2, 1, 4).transpose(0, 1)",
     "torch.ones(2, 3, 4).transpose(0, 1).contiguous()",
     "torch.ones(4, 8)[:, 2]",
@@ -46,7 +52,38 @@ VIEWS = [
     "torch.ones(4, 8)[:, 2:]",
     "torch.ones(4, 8)[::1]",
     "torch.ones(4, 8)[::2]",
+    "torch.ones(4, 8)[:, :8]",
+    "torch.ones(4, 8)[:, :4]",
+    "torch.ones(4, 8)[:, -8:]",
+    "torch.ones(4, 8)[:, : torch.ones(4, 8).shape[1]]",
+    "torch.ones(4, 1)[:, 0]",
+    "torch.ones(1, 8)[:, 2:]",
+    "torch.ones(4, 8)[1:2, 2:]",
+    "torch.ones(4, 8)[1:3]",
+    "torch.ones(2, 4, 8)[0, :, 2:]",
+    "torch.ones(2, 4, 8)[..., 2]",
+    "torch.ones(4, 8)[:, [0, 2]]",
+    "torch.ones(1, 8)[::2]",
 ]
+BEHIND = [
+    "[1:]",
+    "[0:]",
+    "[-4:]",
+    "[-2:]",
+    "[n:]",
+    "[n]",
+    "[n + 1:]",
+    "[:, 2:]",
+    "[:, n:]",
+    "[0, 0]",
+    "[:2]",
+    "[-4]",
+    "[None, 1]",
+    "[..., 3]",
+    "[..., 0]",
+    "[[1, 2]]",
+]
+"""Indices of a tensor of 4 by 8, where n is 0."""
 
 
 @pytest.mark.parametrize("view", VIEWS)
@@ -57,3 +94,14 @@ def test_what_is_told_not_to_be_contiguous_is_not(view: str) -> None:
 
     made = eval(view, {"torch": torch})
     assert bool(found) is not made.is_contiguous()
+
+
+@pytest.mark.parametrize("index", BEHIND)
+def test_what_is_told_to_begin_behind_the_first_number_does(index: str) -> None:
+    """A slice may begin at the first, whatever its bound is called; a list makes a copy."""
+    layer = "torch.nn.functional.layer_norm(x, x.shape[-1:])"
+    code = f"import torch\n\nn = 0\nx = torch.ones(4, 8, device='mps'){index}\ny = {layer}\n"
+    found = mpslint.check(code, target={"torch": "2.4.1", "macos": "14.0"}, select=["MPS929"]).findings
+
+    made = eval(f"torch.ones(4, 8){index}", {"torch": torch, "n": 0})
+    assert bool(found) is (made.storage_offset() > 0)
