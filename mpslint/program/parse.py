@@ -8,7 +8,6 @@ import functools
 import re
 import warnings
 from collections.abc import Mapping
-from typing import Any
 
 from mpslint.core.finding import Span
 from mpslint.core.grouped import grouped
@@ -34,11 +33,6 @@ class Parsed:
     unread: tuple[Unread, ...] = ()
     files: tuple[Parsed, ...] = ()
     """For a run: the statements of each of its files."""
-
-    @functools.cached_property
-    def memo(self) -> dict[Any, Any]:
-        """What was worked out once for these statements, by name: the files of a project are part of many runs."""
-        return {}
 
     @functools.cached_property
     def parents(self) -> Mapping[ast.AST, ast.AST]:

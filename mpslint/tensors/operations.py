@@ -200,9 +200,3 @@ def _meet_index(m: Machine, node: ast.AST, nodes: tuple[ast.AST, ast.AST], base:
         elsewhere = {load_kinds().default_place}
         indices = [one for one in met(index, nodes[1]) if not one.may_be_number and one.devices != elsewhere]
         meet(m, node, [*indices, *met(base, nodes[0])], "index", "", scalars=False)
-
-
-def compared(m: Machine, node: ast.AST, op: ast.cmpop, left: Value, right: Value, nodes: tuple[ast.AST, ast.AST]) -> Value | None:
-    """Return what a comparison element by element gives; None for values that are no tensors or arrays, and for `is` and `in`."""
-    is_looking = isinstance(op, (ast.Is, ast.IsNot, ast.In, ast.NotIn))
-    return None if is_looking else binary(m, node, op, left, right, nodes)

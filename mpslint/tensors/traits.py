@@ -265,11 +265,6 @@ def is_element(value: Instance) -> bool:
     return not value.kind and value.cls is None and value.call is None and (not value.name or value.name.endswith("[]"))
 
 
-def text_of(node: ast.AST | None) -> str:
-    """Return an expression as it is written."""
-    return ast.unparse(node) if node is not None else ""
-
-
 def has_traits(value: Value) -> bool:
     """Return whether a value is, or may be, a tensor, an array or a module, or something that was moved."""
     return any(isinstance(one, Instance) and (one.kind or PLACE in one.slots) for one in alternatives_of(value))
