@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 import fnmatch
 import functools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from mpslint.core.finding import Edit, Span
@@ -113,14 +113,20 @@ def _methods(gone: Gone, evidence: Evidence) -> Iterator[Match]:
 
 def _is_received(call: Call, entry: Mapping[str, Any], evidence: Evidence) -> bool:
     """Return whether the object whose method is called is one that had it; any is where no other classes have such a method."""
+    objects = alternatives_of(call.receiver) if call.receiver is not None else ()
+    names = [one.name for one in objects if isinstance(one, (Instance, Symbol))]
+    if _are_named(names, entry.get("kept", ())):
+        return False
     known = entry.get("receivers")
     if known is None:
         return True
     if f"def {call.method}(" in evidence.document.text:
         return False
-    objects = alternatives_of(call.receiver) if call.receiver is not None else ()
-    patterns = [known] if isinstance(known, str) else known
-    names = [one.name for one in objects if isinstance(one, (Instance, Symbol))]
+    return _are_named(names, [known] if isinstance(known, str) else known)
+
+
+def _are_named(names: Iterable[str], patterns: Iterable[str]) -> bool:
+    """Return whether one of the names matches one of the patterns."""
     return any(fnmatch.fnmatchcase(name, pattern) for name in names for pattern in patterns)
 
 
