@@ -18,7 +18,7 @@ from mpslint.checks.late_variable import is_in_force
 from mpslint.core.knowledge import given_fields, platform_data, rules_folder
 from mpslint.core.record import record
 from mpslint.core.versions import VersionRange, format_version
-from mpslint.facts.values import UNKNOWN, Argument, Call, Instance, Known, Symbol, Value, alternatives_of
+from mpslint.facts.values import UNKNOWN, Argument, Call, Instance, Known, Lengths, Symbol, Value, alternatives_of
 from mpslint.rule.comparisons import call_holds, compare_all
 from mpslint.rule.judge import Match, calls
 from mpslint.rule.reader import RuleReader
@@ -302,7 +302,8 @@ def is_method(call: Call) -> bool:
 def _found(argument: Argument, what: Any, given: Mapping[str, Argument]) -> Iterator[Any]:
     """Yield what an argument is in one respect, for each of its alternatives; nothing where one of them isn't known.
 
-    For `unlike` that are the other arguments `given` that certainly have another last dimension.
+    For `unlike` that are the other arguments `given` that certainly have another last dimension, for `uneven` those of which one dimension
+    certainly isn't a multiple of the argument's, nor the reverse.
     """
     values = alternatives_of(argument.value)
     if what in ("strided", "apart", "repeated", "behind"):
@@ -312,24 +313,53 @@ def _found(argument: Argument, what: Any, given: Mapping[str, Argument]) -> Iter
         yield from numbers if len(numbers) == len(values) else ()
     elif what == "made_by":
         yield from (value.name.rpartition(".")[2] if isinstance(value, Instance) else "" for value in values)
+    elif what == "filled":
+        yield from map(_filling, values)
     elif what == "unlike":
         own = _widths(argument)
         yield from (name for name, other in given.items() if own and (found := _widths(other)) and own.isdisjoint(found))
+    elif what == "uneven":
+        yield from (name for name, other in given.items() if _is_uneven(_sizes(argument), _sizes(other)))
     elif what == "dtype":
         yield dtype_of(argument.value) or dtype_of(joined_dtype(argument.value))
     elif what == "place":
         place = argument.value if isinstance(argument.value, Known) else joined_trait(argument.value, PLACE)
         yield from devices_of(place) if not is_assumed(place) else ()
     else:
-        sizes = [shape.lengths for value in values if (shape := shape_of(value)) is not None]
-        if len(sizes) < len(values):
-            return
+        sizes = _sizes(argument)
         if what == "rank":
             yield from map(len, sizes)
-        elif what == "elements":
-            yield from (None if None in one else prod(length or 0 for length in one) for one in sizes)
+        elif what in ("elements", "rows"):
+            counted = [one if what == "elements" else one[:-1] for one in sizes]
+            yield from (None if None in one else prod(length or 0 for length in one) for one in counted)
         elif all(-len(one) <= what < len(one) for one in sizes):
             yield from (one[what] for one in sizes)
+
+
+def _filling(value: Value) -> Any:
+    """Return the number that all of a tensor is, where the call that made it names one; None else."""
+    call = value.call if isinstance(value, Instance) else None
+    signature = load_signatures().get(call.name) if call is not None else None
+    if call is None or signature is None or "fill_value" not in signature.parameters:
+        return None
+    given = {**dict(zip(signature.parameters[is_method(call) :], call.arguments, strict=False)), **call.keywords}
+    filling = given["fill_value"].value if "fill_value" in given else UNKNOWN
+    return filling.value if isinstance(filling, Known) else None
+
+
+def _sizes(argument: Argument) -> list[Lengths]:
+    """Return the lengths of an argument's dimensions for each of its alternatives; nothing where one of them isn't known."""
+    values = alternatives_of(argument.value)
+    sizes = [shape.lengths for value in values if (shape := shape_of(value)) is not None]
+    return sizes if len(sizes) == len(values) else []
+
+
+def _is_uneven(own: Sequence[Lengths], others: Sequence[Lengths]) -> bool:
+    """Return whether sizes certainly differ in a dimension that doesn't divide, and isn't divided by, the other's."""
+    pairs = [zip(one, other, strict=False) for one in own for other in others if len(one) == len(other)]
+    if not pairs or len(pairs) < len(own) * len(others):
+        return False
+    return all(any(type(a) is type(b) is int and a and b and max(a, b) % min(a, b) for a, b in pair) for pair in pairs)
 
 
 def _widths(argument: Argument) -> set[int]:

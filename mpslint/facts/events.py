@@ -43,7 +43,7 @@ class TensorEvent:
     CPU or requires grad), `host` (a function of torch takes it on the CPU only), `refused` (a library takes models on CUDA and the CPU
     only), `generator` (of random numbers, isn't on the device on which they are drawn), `absent` (a Mac lacks the device), `no_device`
     (torch knows none of this name), `swapped` (a layer or a function gets a tensor whose dimensions are swapped, not copied), `written`
-    (from the GPU into a part of a CPU tensor), `frozen` (a layer that is trained gets what frozen ones gave), `with_graph` (a model in
+    (from the GPU into a part of a CPU tensor), `frozen` (a layer that is trained gets what needs no gradient), `with_graph` (a model in
     evaluation mode records a graph that nobody differentiates), `kept` (it outlives the round of the loop in which it was computed),
     `large` (what is made, with its operands, takes more than a GiB of the GPU: the last operand is the largest), `autocast` (of another
     device than the GPU, on which something is computed in it), `left` (the move of a model to a device that the Mac lacks is passed over),

@@ -106,9 +106,9 @@ def note_pass(m: Machine, module: Instance, node: ast.AST, graph: Value, inputs:
 
 
 def note_frozen(m: Machine, module: Instance, given: Value) -> None:
-    """Note that a module whose weights are trained gets what frozen modules made of its input."""
+    """Note that a module whose weights are trained gets what needs no gradient: data, or what frozen modules made of it."""
     graph, made = joined_trait(given, GRAPH), module.call
-    is_frozen = isinstance(graph, Known) and not graph.value and bool(_passes(graph))
+    is_frozen = isinstance(graph, Known) and not graph.value
     if is_frozen and made is not None and not m.is_mute and is_true(module.slots.get(GRAPH, Known(True))):
         operand = Operand(module, "", "", made.node.func)
         note(m, TensorEvent("frozen", made.node, (operand,), Certainty.SURE, made.context, module.name))

@@ -36,6 +36,7 @@ from mpslint.tensors.traits import (
     EACH,
     GRAPH,
     HOOKED,
+    LAYOUT,
     PLACE,
     SHAPE,
     WEIGHTS,
@@ -241,6 +242,10 @@ def write_data(m: Machine, tensor: Instance, name: str, value: Value) -> bool:
         move(m, whole, place, dtype)
     m.store.write(tensor.slots, PLACE, place)
     m.store.write(tensor.slots, DTYPE, dtype)
+    layout = joined_trait(value, LAYOUT)
+    m.store.write(tensor.slots, LAYOUT, layout)
+    if whole is not None and isinstance(layout, Known):
+        register(m, whole, Known(tensor.name.rpartition(".")[2]), tensor)  # the module holds no weight by name but one that is written
     return True
 
 

@@ -368,6 +368,16 @@ def _of_each(asked: _ShapeCall, name: str, number: int, default: int | None = No
     return found * number if len(found) == 1 else found
 
 
+def _resized(asked: _ShapeCall, dimensions: str, size: str, factor: str = "") -> Lengths:
+    """Return the lengths after the last dimensions, or all behind the second one (0), are brought to a size, or made a factor longer."""
+    number, sizes = int(dimensions) or len(asked.first) - 2, asked.given.value(size)
+    outer, inner = asked.first[:-number], asked.first[-number:]
+    if not factor or not (sizes is None or is_none(sizes)):
+        return (*outer, *_of_each(asked, size, number))
+    grown = zip(inner, _of_each(asked, factor, number), strict=True)
+    return (*outer, *(None if one is None or by is None else one * by for one, by in grown))
+
+
 def _summed(asked: _ShapeCall, equation: str, operands: str) -> Lengths:
     """Return the lengths of an `einsum` that says what is left."""
     written = asked.given.value(equation)
@@ -411,6 +421,7 @@ WORDS: Mapping[str, Callable[..., Lengths]] = {
     "pieces": _pieces,
     "counted": _counted,
     "window": _window,
+    "resized": _resized,
     "summed": _summed,
 }
 """What works out the lengths by the first word of a signature's `shape`, given the others."""

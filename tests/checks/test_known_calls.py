@@ -153,3 +153,77 @@ def test_a_method_is_asked_for_its_own_arguments(reduce: str, is_told: bool) -> 
     found = mpslint.check(text, target={"torch": "2.10"}, select=["MPS911"]).findings
 
     assert [one.rule for one in found] == ["MPS911"] * is_told
+
+
+SIZED = [
+    ("F.adaptive_avg_pool2d(image(10, 10), (7, 7))", "2.8", True),
+    ("F.adaptive_avg_pool2d(image(14, 14), (7, 7))", "2.8", False),
+    ("F.adaptive_avg_pool2d(image(3, 3), 6)", "2.8", False),
+    ("F.adaptive_avg_pool2d(image(10, 10), 1)", "2.8", False),
+    ("F.adaptive_avg_pool2d(image(10, 10), (None, 5))", "2.8", False),
+    ("F.adaptive_avg_pool2d(image(10, 10).cpu(), (7, 7))", "2.8", False),
+    ("torch.nn.AdaptiveAvgPool2d(7).to('mps')(image(10, 10))", "2.8", True),
+    ("torch.nn.AdaptiveAvgPool1d(4)(image(10, 10)[0])", "2.8", True),
+    ("F.interpolate(image(10, 10), size=(7, 7), mode='area')", "2.8", True),
+    ("F.interpolate(image(10, 10), scale_factor=2, mode='area')", "2.8", False),
+    ("F.interpolate(image(10, 10), size=(7, 7), mode='bilinear')", "2.8", False),
+    ("torch.igammac(waves, waves)", "2.12", True),
+    ("torch.igammac(waves.abs(), waves.abs())", "2.12", False),
+    ("torch.bucketize(waves, waves[0])", "2.13", True),
+    ("torch.nn.LSTM(4, 4, num_layers=2, dropout=1.0).to('mps')(x[:, :4])", "2.13", True),
+    ("torch.nn.LSTM(4, 4, num_layers=2, dropout=0.5).to('mps')(x[:, :4])", "2.13", False),
+    ("torch.tril(torch.full((3, 3), float('inf'), device='mps'), diagonal=-1)", "2.6", True),
+    ("torch.full((3, 3), float('-inf'), device='mps').tril(-1)", "2.6", True),
+    ("torch.tril(torch.full((3, 3), 1.0, device='mps'), diagonal=-1)", "2.6", False),
+    ("torch.tril(torch.full((3, 3), float('inf'), device='mps'))", "2.6", False),
+    ("torch.count_nonzero(torch.empty(0, 2, device='mps'))", "2.5.1", True),
+    ("torch.count_nonzero(x)", "2.5.1", False),
+    ("torch.cat([bytes_of(32769, 32768), bytes_of(32769, 32768)], dim=1)", "2.13", True),
+    ("torch.cat([bytes_of(32769, 32768), bytes_of(32769, 32768)], dim=1)", "2.14", False),
+    ("torch.cat([bytes_of(3, 3), bytes_of(3, 3)], dim=1)", "2.13", False),
+    ("x.repeat_interleave(counts[1:3], dim=0)", "2.9", True),
+    ("x.repeat_interleave(counts[:2], dim=0)", "2.9", False),
+    ("F.scaled_dot_product_attention(image(4, 8)[None], image(4, 8)[None], image(4, 8)[None])", "2.6", True),
+    ("F.scaled_dot_product_attention(image(4, 8), image(4, 8), image(4, 8))", "2.6", False),
+    ("torch.nn.Linear(8, 8).to('mps')(torch.ones(2, 20736, 8, device='mps'))", "2.1", True),
+    ("torch.nn.Linear(8, 8).to('mps')(torch.ones(2, 2073, 8, device='mps'))", "2.1", False),
+    ("torch.nn.Linear(8, 50304).to('mps')(torch.ones(9, 1024, 8, device='mps'))", "2.1", True),
+    ("torch.nn.Linear(8, 50304).to('mps')(torch.ones(1, 1024, 8, device='mps'))", "2.1", False),
+    ("torch.fft.hfft(image(4, 4)[None].to(torch.complex64), dim=0)", "2.12", True),
+    ("torch.fft.hfft(image(4, 4)[None].to(torch.complex64), dim=-1)", "2.12", False),
+    ("torch.tensor([1.0, 2.0], pin_memory=True)", "2.6", True),
+    ("torch.tensor([1.0, 2.0], pin_memory=torch.cuda.is_available())", "2.6", False),
+]
+
+
+@pytest.mark.parametrize(("call", "torch", "found"), SIZED)
+def test_a_case_is_told_where_sizes_dtypes_and_values_are_known(call: str, torch: str, found: bool) -> None:
+    """Sizes that don't divide, complex numbers, infinite ones, rows and elements by number."""
+    text = f"""import torch
+import torch.nn.functional as F
+
+def image(*sizes):
+    return torch.ones(1, 3, *sizes, device="mps")
+
+def bytes_of(*sizes):
+    return torch.ones(*sizes, dtype=torch.int8, device="mps")
+
+x = torch.ones(2, 4, device="mps")
+counts = torch.tensor([0, 1, 0], device="mps")
+waves = torch.ones(4, 4, dtype=torch.complex64, device="mps")
+y = {call}
+"""
+
+    rules = {one.rule for one in mpslint.check(text, target={"torch": torch, "macos": "13.6"}).findings}
+
+    assert bool(rules & {"MPS911", "MPS929"}) is found
+
+
+def test_a_convolution_over_three_dimensions_is_wrong_on_one_macos() -> None:
+    """Only where torch has a Metal kernel of its own for it."""
+    text = 'import torch\n\ny = torch.nn.Conv3d(4, 4, 3).to("mps")(torch.ones(1, 4, 8, 8, 8, device="mps"))\n'
+    targets = [("2.14", "26.2"), ("2.14", "26.3"), ("2.13", "26.2")]
+
+    found = [[one.rule for one in mpslint.check(text, target={"torch": torch, "macos": macos}).findings] for torch, macos in targets]
+
+    assert [("MPS929" in rules) for rules in found] == [True, False, False]

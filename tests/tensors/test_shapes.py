@@ -122,6 +122,10 @@ def matrices(x: str, s: Shape, r: random.Random) -> Iterator[str]:
         yield from (
             f"F.max_pool2d({x}.float(), 1, {stride})",
             f"nn.AvgPool2d(1)({x}.float())",
+            f"F.adaptive_avg_pool2d({x}.float(), ({n}, {k}))",
+            f"nn.AdaptiveAvgPool2d({k})({x}.float())",
+            f"F.interpolate({x}.float(), size=({k}, {n}), mode='area')",
+            f"F.interpolate({x}.float(), scale_factor={stride})",
             f"nn.MaxPool2d(3, padding=1, stride=2)({x}.float())",
         )
 
