@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import tempfile
 from collections.abc import Iterator
 
@@ -15,6 +16,8 @@ from mpslint.core.notices import taken
 
 os.environ.pop("GITHUB_ACTIONS", None)
 os.environ.update(OMP_NUM_THREADS="1", MKL_NUM_THREADS="1")
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # containers set it, and each process that a test starts would compile all of mpslint anew
+sys.dont_write_bytecode = False
 _CACHES = tempfile.TemporaryDirectory(prefix="mpslint-tests-", ignore_cleanup_errors=True)
 os.environ["MPSLINT_CACHE_DIR"] = _CACHES.name
 
