@@ -105,7 +105,7 @@ def operands_of(said: Signature, call: calls.Call) -> list[Any]:
 
 def dtype_of(word: str, said: Signature, call: calls.Call) -> torch.dtype | None:
     """Return the dtype that a word of a signature means for a call; None where it says none."""
-    if word in ("", "data", "array"):
+    if word in ("", "data", "number", "array"):
         return None
     if word not in ("same", "float", "widened", "first", "real", "complex"):
         found = getattr(torch, word)
