@@ -5,8 +5,11 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import tempfile
+from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -15,6 +18,8 @@ from mpslint.core.notices import taken
 
 os.environ.pop("GITHUB_ACTIONS", None)
 os.environ.update(OMP_NUM_THREADS="1", MKL_NUM_THREADS="1")
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # containers set it, and each process that a test starts would compile all of mpslint anew
+sys.dont_write_bytecode = False
 _CACHES = tempfile.TemporaryDirectory(prefix="mpslint-tests-", ignore_cleanup_errors=True)
 os.environ["MPSLINT_CACHE_DIR"] = _CACHES.name
 
@@ -30,8 +35,13 @@ settings.load_profile("tests")  # the same examples in every run, on a slow mach
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run what takes longest first, so that no process is left with it at the end: verify's files have few tests, and long ones."""
-    items.sort(key=lambda item: "verify" not in item.path.parts)
+    """Run the files that take longest first, so that no process is left with one at the end.
+
+    verify's and those of the whole project have few tests, and long ones; of the others, those with most tests take longest.
+    """
+    tests = Counter(item.path for item in items)
+    here = Path(__file__).parent
+    items.sort(key=lambda item: ("verify" not in item.path.parts, item.path.parent != here, -tests[item.path]))
 
 
 @pytest.fixture(autouse=True)

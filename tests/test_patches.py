@@ -7,9 +7,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
-import yaml
 
-from mpslint.core.knowledge import rules_folder
+from mpslint.core.knowledge import parse_yaml_file, rules_folder
 
 # As in "transformers/masking_utils.py, 4.53.1 to 5.24 (find_packed_sequence_indices), absent in 4.53.0".
 FIRST_PATCH = re.compile(r"\b(?P<minor>\d+\.\d+)\.[1-9]\d*\b[^;]*\babsent in (?P=minor)\.\d")
@@ -19,7 +18,7 @@ def entries() -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yield each rule and each message by its id."""
     for file in sorted(rules_folder().glob("*/*.yaml")):
         if file.name.startswith("MPS") or file.parent.name == "messages":
-            read = yaml.safe_load(file.read_text())
+            read = parse_yaml_file(file)
             yield from ((entry["id"], entry) for entry in (read if isinstance(read, list) else [read]) if "id" in entry)
 
 

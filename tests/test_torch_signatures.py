@@ -105,7 +105,7 @@ def operands_of(said: Signature, call: calls.Call) -> list[Any]:
 
 def dtype_of(word: str, said: Signature, call: calls.Call) -> torch.dtype | None:
     """Return the dtype that a word of a signature means for a call; None where it says none."""
-    if word in ("", "data", "array"):
+    if word in ("", "data", "number", "array"):
         return None
     if word not in ("same", "float", "widened", "first", "real", "complex"):
         found = getattr(torch, word)
@@ -164,9 +164,14 @@ def has(call: calls.Call, said: Signature) -> bool:
     return any(isinstance(value, torch.dtype) for value in call.positional) or call.bound.get(said.dtype_argument or "dtype") is not None
 
 
-@pytest.mark.parametrize("name", some_of(sorted(SIGNATURES.keys() & set(making.names())), 5))
+FUNCTIONS = [name for name in sorted(SIGNATURES) if not name.startswith("torch.nn.") or name.startswith("torch.nn.functional.")]
+
+
+@pytest.mark.parametrize("name", some_of(FUNCTIONS, 5))
 def test_an_operator_is_what_its_signature_says(name: str) -> None:
     """Drawn calls agree with it: what they give, the names of parameters, and where operands lie."""
+    if name not in making.names():  # asked here, for it imports torch's own tests: that takes seconds, in every process that collects
+        pytest.skip("known by hand, and called by none of torch's own tests")
     other = random.choice((torch.float64, torch.int64, torch.bool, torch.complex64, torch.float16))
     by_dtype = {dtype: drawn(name, dtype) for dtype in (torch.float32, other)}
     for call in (*by_dtype[torch.float32], *by_dtype[other]):

@@ -40,7 +40,7 @@ for epoch in range(20):
 STEP = "optimizer.step(); optimizer.zero_grad()"
 VARYING = "[random.randint(16, 400) for _ in range(1200)]"
 DEFAULT = VerifiedMac()
-LIVE = 80
+LIVE = 60
 """Steps that are run for comparison: an evaluation is due after half of them."""
 
 

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
-from torch.testing._internal.common_methods_invocations import op_db
 
 from signatures.declared import OBJECT, SPACES, overloads, resolve
 from signatures.examples import MAKERS, OTHERS, Maker, examples, single
@@ -99,6 +98,14 @@ def public_names() -> tuple[str, ...]:
     return tuple(found)
 
 
+def _descriptions() -> list[Any]:
+    """Return torch's operator tests, which take seconds to import."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from torch.testing._internal.common_methods_invocations import op_db
+    return op_db
+
+
 @functools.cache
 def operators() -> Mapping[str, tuple[Any, ...]]:
     """The descriptions of torch's operator tests by each public name that they hold for, aliases, methods and in-place forms included."""
@@ -111,7 +118,7 @@ def operators() -> Mapping[str, tuple[Any, ...]]:
         if name in public_names() and description not in found.setdefault(name, []):
             found[name].append(description)
 
-    for description in op_db:
+    for description in _descriptions():
         last = description.name.rpartition(".")[2]
         add(f"torch.{description.name}", description)
         for variant in (description, *description.aliases):

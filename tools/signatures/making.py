@@ -42,6 +42,7 @@ def by_hand() -> Mapping[str, Mapping[str, Any]]:
     return found
 
 
+@functools.cache
 def names() -> list[str]:
     """The names to measure."""
     found = {f"torch.Tensor.{name}" for name in ATTRIBUTES} | {

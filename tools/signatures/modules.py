@@ -10,7 +10,6 @@ from typing import Any
 
 import torch
 from torch import nn
-from torch.testing._internal.common_modules import module_db
 
 from signatures.calls import Call, leaves, mapped
 from signatures.concluded import facts, is_given
@@ -116,6 +115,8 @@ def _arguments(kind: type[nn.Module], dtype: torch.dtype) -> Iterator[Built]:
         for positional, named, given, by_name in EXAMPLES[kind.__name__]():
             yield positional, named, mapped(given, lambda one: one.to(dtype) if one.is_floating_point() else one), by_name
         return
+    from torch.testing._internal.common_modules import module_db  # with all of torch's own tests, which take seconds to import
+
     for info in module_db:
         if info.module_cls is kind:
             with contextlib.suppress(Exception):

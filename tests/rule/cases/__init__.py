@@ -5,10 +5,10 @@ A rule file keeps the few examples that show what the rule is about; `ID.yaml` h
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 
-import yaml
-
+from mpslint.core.knowledge import parse_yaml_file
 from mpslint.rule.reader import RuleReader
 from mpslint.rule.rule import Example, Rule
 
@@ -21,6 +21,7 @@ def examples_of(rule: Rule) -> tuple[Example, ...]:
     return rule.examples + (cases_in(path) if path.exists() else ())
 
 
+@functools.cache
 def cases_in(path: Path) -> tuple[Example, ...]:
     """Return the cases of one file. Raises RuleError where one isn't an example."""
-    return tuple(RuleReader(path).example(row) for row in yaml.safe_load(path.read_text(encoding="utf-8")))
+    return tuple(RuleReader(path).example(row) for row in parse_yaml_file(path))

@@ -3,7 +3,7 @@ import torch
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 dev = "mps"
-net = nn.Sequential(nn.Linear(256, 2048), nn.ReLU(), nn.Linear(2048, 2048), nn.ReLU(), nn.Linear(2048, 5)).to(dev)
+net = nn.Sequential(nn.Linear(256, 8192), nn.ReLU(), nn.Linear(8192, 5)).to(dev)
 opt = torch.optim.AdamW(net.parameters())
 train = DataLoader(TensorDataset(torch.randn(640, 256), torch.randint(0, 5, (640,))), batch_size=64)
 val = DataLoader(TensorDataset(torch.randn(20000, 256), torch.randint(0, 5, (20000,))), batch_size=64)

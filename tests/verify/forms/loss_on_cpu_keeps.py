@@ -1,6 +1,6 @@
 # expect: fail: losses.append
 import torch
-m = torch.nn.Sequential(torch.nn.Linear(64, 4096), torch.nn.ReLU(), torch.nn.Linear(4096, 4096)).to("mps")
+m = torch.nn.Sequential(torch.nn.Linear(64, 16384), torch.nn.ReLU(), torch.nn.Linear(16384, 64)).to("mps")
 opt = torch.optim.SGD(m.parameters(), lr=1e-3)
 losses = []
 for _ in range(400):
