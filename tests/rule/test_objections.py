@@ -390,6 +390,9 @@ SWITCHES = {
     "an option's default": "trainer = pl.Trainer(accelerator=args.accelerator)\ntrainer.fit(net, data)",
     "one side": "pl.Trainer(accelerator='gpu' if args.gpu else 'cpu').fit(net, data)",
     "one of two runs": "pl.Trainer(accelerator='gpu').fit(net, data)\npl.Trainer(accelerator='cpu').fit(net, data)",
+    "a file of settings": "pl.Trainer(**load('settings.yaml')['trainer']).fit(net, data)",
+    "an object": "from pytorch_lightning.accelerators import CPUAccelerator\npl.Trainer(accelerator=CPUAccelerator()).fit(net, data)",
+    "an object that isn't known": "pl.Trainer(accelerator=chosen()).fit(net, data)",
 }
 
 
@@ -399,6 +402,16 @@ def test_a_model_that_may_stay_on_the_cpu_moves_no_inputs(runs: str) -> None:
     parser = "import argparse\nparser = argparse.ArgumentParser()\nparser.add_argument('--accelerator', default='cpu')\nparser.add_argument('--gpu', action='store_true')\nargs = parser.parse_args()\n"
     model = "class Net(pl.LightningModule):\n    def __init__(self):\n        super().__init__()\n        self.lin = torch.nn.Linear(3, 3)\n    def training_step(self, batch, number):\n        device = 'cuda' if torch.cuda.is_available() else 'cpu'\n        return self.lin(batch.to(device)).sum()\nnet = Net()\n"
     code = f"import torch\nimport lightning.pytorch as pl\n{parser}{model}data = torch.utils.data.DataLoader(torch.ones(3, 3))\n{runs}\n"
+    found = mpslint.check(code, select=["MPS503", "MPS576"]).findings
+
+    assert [(one.rule, one.safety) for one in found if one.severity != "note"] == [("MPS503", "manual")]
+
+
+@pytest.mark.parametrize("made", ["os.environ['ACCELERATE_USE_CPU'] = 'true'\naccelerator = Accelerator()", "accelerator = Accelerator(True, 1, 'no', None, True)"])
+def test_a_model_that_accelerate_leaves_on_the_cpu_keeps_its_inputs_there(made: str) -> None:
+    """A variable and an argument by position say so as well as a keyword does."""
+    head = "import os\nimport torch\nfrom accelerate import Accelerator\ndevice = 'cuda' if torch.cuda.is_available() else 'cpu'\n"
+    code = f"{head}{made}\nnet = accelerator.prepare(torch.nn.Linear(3, 3))\nnet(torch.ones(3, 3).to(device)).sum().backward()\n"
     found = mpslint.check(code, select=["MPS503", "MPS576"]).findings
 
     assert [(one.rule, one.safety) for one in found if one.severity != "note"] == [("MPS503", "manual")]
