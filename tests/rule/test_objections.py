@@ -384,6 +384,7 @@ def test_a_model_that_its_library_leaves_on_the_cpu_keeps_its_inputs_there(code:
     (found,) = mpslint.check(code, select=["MPS503"], target={"transformers": "4.29.0", "torch": "2.0"}).findings
 
     assert found.safety == ("manual" if is_on_cpu else "safe"), found.fix
+    assert not is_on_cpu or "the Mac's GPU isn't used" in found.message
 
 
 SWITCHES = {
@@ -415,3 +416,10 @@ def test_a_model_that_accelerate_leaves_on_the_cpu_keeps_its_inputs_there(made: 
     found = mpslint.check(code, select=["MPS503", "MPS576"]).findings
 
     assert [(one.rule, one.safety) for one in found if one.severity != "note"] == [("MPS503", "manual")]
+
+
+def test_what_a_fix_leads_to_holds_it_back_where_it_would_be_made() -> None:
+    """A warning that only the new device brings: `fix` makes no more than a check says."""
+    code = "import argparse\nimport torch\nparser = argparse.ArgumentParser()\nparser.add_argument('--device', default='cuda')\ndevice = torch.device(parser.parse_args().device)\nplace = device.index if device.index is not None else torch.cuda.current_device()\nnet = torch.nn.Linear(3, 3).to(device)\nnet(torch.ones(3).to(device)).sum().backward()\ntorch.ones(3).to(place)\n"
+
+    assert not mpslint.fix(code).applied
