@@ -96,6 +96,8 @@ def make_module(
         if name in given:
             one = given[name].value  # a container of modules keeps no list that it is given
             made.slots[name] = made.slots[(CHILD, name)] = copied(one, is_deep=False) if isinstance(one, (Items, DictValue)) else one
+        elif signature.name in load_kinds().lists:
+            made.slots[name] = made.slots[(CHILD, name)] = Items("list", {})
     if signature.inside:
         inner = [*positional, *(one for name, one in keywords.items() if name in signature.inside)]
         made.slots.update({(CHILD, number): one for number, one in enumerate(_contained([argument.value for argument in inner]))})
