@@ -175,8 +175,8 @@ def _uses(call: Call, evidence: Evidence) -> list[Call]:
     """Return the calls of the module that a call makes, in any round of a loop, by its name or as an attribute of another (`self.lstm(x)`)."""
     made = call.result
     found = evidence.calls_of_name.get(f"{call.name}.__call__", ()) if made is not None else ()
-    of = ((use, use.receiver) for use in found if isinstance(use.receiver, Instance))
-    return [use for use, on in of if on is made or on.slots.get(use.method) is made or (on.call is not None and on.call.node is call.node)]
+    of = [(use, on) for use in found if isinstance(use.receiver, Instance) for on in (use.receiver, use.receiver.slots.get(use.method))]
+    return [use for use, on in of if on is made or (isinstance(on, Instance) and on.call is not None and on.call.node is call.node)]
 
 
 def _stays_on_cpu(call: Call, modules: Collection[str], evidence: Evidence) -> bool:
