@@ -229,7 +229,8 @@ def _after_fixes(
         notes.append(replace(finding, severity=Severity.NOTE, message=message, fix=fix, awaits=leading[0].id))
     after.facts.release()
     held = {rule.id for rule in leading} if causes else set()
-    return [*(replace(one, fix=held_back(one.fix, tuple(causes))) if one.rule in held else one for one in found), *(notes if looks_ahead else ())]
+    kept = (replace(one, fix=held_back(one.fix, tuple(causes))) if one.rule in held else one for one in found)
+    return [*kept, *(notes if looks_ahead else ())]
 
 
 def _with_readers(

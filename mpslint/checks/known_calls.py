@@ -172,7 +172,7 @@ def _is_gpu_tensor(value: Value) -> bool:
 
 
 def _uses(call: Call, evidence: Evidence) -> list[Call]:
-    """Return the calls of the module that a call makes, in any round of a loop, by its name or as an attribute of another (`self.lstm(x)`)."""
+    """Return the calls of the module that a call makes, in any round of a loop, by its name or as an attribute (`self.lstm(x)`)."""
     made = call.result
     found = evidence.calls_of_name.get(f"{call.name}.__call__", ()) if made is not None else ()
     of = [(use, on) for use in found if isinstance(use.receiver, Instance) for on in (use.receiver, use.receiver.slots.get(use.method))]

@@ -81,7 +81,8 @@ def _chosen_by(m: Machine, name: str, operands: Sequence[Value], keywords: Mappi
         return Known(kinds.default_place, node, not is_sure, kinds.device_class)
     asks = kinds.asks_for_gpu.get(package)
     is_asked = asks is not None and VersionRange.parse(asks["versions"]).matches(m.versions) and asks["by"] not in dict(given)
-    if is_asked or any(by.is_open for by, _ in choosers) or any(_said(one) is UNKNOWN for _, value in given for one in alternatives_of(value)):
+    is_open = any(by.is_open for by, _ in choosers) or any(_said(one) is UNKNOWN for _, value in given for one in alternatives_of(value))
+    if is_asked or is_open:
         return Known(kinds.default_place, node, True, kinds.device_class)
     may_stay = any(is_weak(value) or _said(value) not in kinds.stays_on_cpu[word] for word, value in given)
     return Known(kinds.gpu, node, may_stay, kinds.device_class)

@@ -315,7 +315,7 @@ def call_module(
     made: Value = result
     if own.parts:
         tensors_only = (load_kinds().tensor,) * len(own.parts)
-        give_parts(result, own.parts, tensors_only, lambda word: dtype if word else UNKNOWN, place, graph, Known(False))
+        give_parts(result, own.parts, own.part_classes or tensors_only, lambda word: dtype if word else UNKNOWN, place, graph, Known(False))
         made = result.slots["item", 0]
     else:
         typed(result, load_kinds().tensor, place=place, dtype=dtype, graph=graph, zero=Known(False) if own.zero == "never" else UNKNOWN)
