@@ -276,8 +276,8 @@ def _moved_unknown(m: Machine, receiver: Instance, method: str, arguments: CallA
 def _take_along(m: Machine, receiver: Instance, moved: Instance, where: Value | None, arguments: CallArguments) -> None:
     """Move the tensors that the program wrote into an object which is moved. A module leaves them where they are, data takes them along."""
     takes_all = fits(receiver.name, load_kinds().moved_whole) and len(arguments.all) == 1
-    for key, held in list(receiver.slots.items()) if where is not None else ():
-        if not is_trait(key) and (taken := _taken(held, where, takes_all)) is not held:
+    for key, held in list(receiver.slots.items()):
+        if where is not None and not is_trait(key) and (taken := _taken(held, where, takes_all)) is not held:
             m.store.write(moved.slots, key, taken)
 
 

@@ -73,8 +73,9 @@ def _chosen_by(m: Machine, name: str, operands: Sequence[Value], keywords: Mappi
     given = [(word, one.value) for named in (keywords, *(by.keywords for by in makers)) for word, one in named.items()]
     choosers = [(by, kinds.choosers[one]) for by in makers for one in by.names if one in kinds.choosers]
     given += [(word, one.value) for by, words in choosers for word, one in zip(words, by.arguments, strict=False)]
-    given += [(word, _set_by(m, variable)) for variable, word in kinds.variables.get(package, {}).items()]
-    given = [(word, value) for word, value in given if word in kinds.stays_on_cpu and value is not None]
+    variables = ((word, _set_by(m, variable)) for variable, word in kinds.variables.get(package, {}).items())
+    given += [(word, value) for word, value in variables if value is not None]
+    given = [(word, value) for word, value in given if word in kinds.stays_on_cpu]
     said = [(value, one) for word, value in given for one in alternatives_of(value) if _said(one) in kinds.puts_on_cpu.get(word, ())]
     if said:
         is_sure = any(one is value and not is_weak(one) for value, one in said)
