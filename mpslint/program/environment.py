@@ -63,8 +63,8 @@ def call_os(m: Walker, name: str, arguments: CallArguments, node: ast.Call) -> V
             m.store.delete(m.module.slots, ("environment", one.value))
         return found
     if name == "os.environ.clear":
-        for one in [one for one in m.module.slots if isinstance(one, tuple) and one[0] == "environment"]:
-            m.store.delete(m.module.slots, one)
+        for slot in [slot for slot in m.module.slots if isinstance(slot, tuple) and slot[0] == "environment"]:
+            m.store.delete(m.module.slots, slot)
         return Known(None, node)
     if name == "os.environ.copy":
         return Instance(ENVIRONMENT)

@@ -408,7 +408,10 @@ def test_a_model_that_may_stay_on_the_cpu_moves_no_inputs(runs: str) -> None:
     assert [(one.rule, one.safety) for one in found if one.severity != "note"] == [("MPS503", "manual")]
 
 
-@pytest.mark.parametrize("made", ["os.environ['ACCELERATE_USE_CPU'] = 'true'\naccelerator = Accelerator()", "accelerator = Accelerator(True, 1, 'no', None, True)"])
+@pytest.mark.parametrize(
+    "made",
+    ["os.environ['ACCELERATE_USE_CPU'] = 'true'\naccelerator = Accelerator()", "accelerator = Accelerator(True, 1, 'no', None, True)"],
+)
 def test_a_model_that_accelerate_leaves_on_the_cpu_keeps_its_inputs_there(made: str) -> None:
     """A variable and an argument by position say so as well as a keyword does."""
     head = "import os\nimport torch\nfrom accelerate import Accelerator\ndevice = 'cuda' if torch.cuda.is_available() else 'cpu'\n"
