@@ -215,9 +215,6 @@ def _after_fixes(
     works = not any(one.severity is Severity.ERROR for one in found if one.rule in ids)
     if is_offered and (objection := objection_to(after, evidence, works)):
         found = [replace(one, fix=advised(one.fix, f", but {objection}")) if one.rule in ids else one for one in found]
-    if not looks_ahead or not asked:
-        after.facts.release()
-        return found
     known = {(one.rule, one.span) for one in found}
     notes: list[Finding] = []
     causes: dict[str, None] = {}
@@ -232,7 +229,8 @@ def _after_fixes(
         notes.append(replace(finding, severity=Severity.NOTE, message=message, fix=fix, awaits=leading[0].id))
     after.facts.release()
     held = {rule.id for rule in leading} if causes else set()
-    return [*(replace(one, fix=held_back(one.fix, tuple(causes))) if one.rule in held else one for one in found), *notes]
+    kept = (replace(one, fix=held_back(one.fix, tuple(causes))) if one.rule in held else one for one in found)
+    return [*kept, *(notes if looks_ahead else ())]
 
 
 def _with_readers(

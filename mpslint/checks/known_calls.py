@@ -116,7 +116,7 @@ def _is_meant(entry: KnownCall, call: Call, evidence: Evidence) -> bool:
     if not says_where and not _lies_on_gpu(call) and any(_is_on_cpu(one, evidence) for one in uses or [call]):
         return False
     is_within = any(getattr(function, "name", "") in entry.inside for function in call.context.functions)
-    if entry.inside and not (is_within or _is_on_gpu(call) or _lies_on_gpu(call)):
+    if entry.inside and not (is_within or _lies_on_gpu(call) or any(map(_is_on_gpu, (call, *uses)))):
         return False
     if not is_given(call, entry.condition.positional, entry.given) or (entry.asks and not _asks_for(call, *entry.asks)):
         return False
@@ -172,12 +172,11 @@ def _is_gpu_tensor(value: Value) -> bool:
 
 
 def _uses(call: Call, evidence: Evidence) -> list[Call]:
-    """Return the calls of the module that a call makes, by its name or as an attribute of another (`self.lstm(x)`)."""
+    """Return the calls of the module that a call makes, in any round of a loop, by its name or as an attribute (`self.lstm(x)`)."""
     made = call.result
     found = evidence.calls_of_name.get(f"{call.name}.__call__", ()) if made is not None else ()
-    return [
-        use for use in found if use.receiver is made or (isinstance(use.receiver, Instance) and use.receiver.slots.get(use.method) is made)
-    ]
+    of = [(use, on) for use in found if isinstance(use.receiver, Instance) for on in (use.receiver, use.receiver.slots.get(use.method))]
+    return [use for use, on in of if on is made or (isinstance(on, Instance) and on.call is not None and on.call.node is call.node)]
 
 
 def _stays_on_cpu(call: Call, modules: Collection[str], evidence: Evidence) -> bool:

@@ -40,7 +40,7 @@ from mpslint.program.operators import is_hashable
 from mpslint.program.places import TYPES, entries_of
 from mpslint.program.stubs import library as stubs
 from mpslint.tensors import gone_through, methods
-from mpslint.tensors.traits import PARTS, PLACE, part_of
+from mpslint.tensors.traits import EACH, PARTS, PLACE, part_of
 
 
 @record(frozen=True)
@@ -278,7 +278,12 @@ def _item_of_object(m: Walker, base: Instance, index: Value) -> Value:
         return part
     if text in m.instead.values() and key not in base.slots and stubs.lacks(m, base, text):
         raise Raised("KeyError")
-    return base.slots.get(key) or (m.made(part_of(base, f"{base.name}[]")) if base.name or PLACE in base.slots else UNKNOWN)
+    if key in base.slots or not (base.name or PLACE in base.slots):
+        return base.slots.get(key) or UNKNOWN
+    part = m.made(part_of(base, f"{base.name}[]"))
+    if text is not None and EACH not in base.slots:
+        base.slots[key] = part  # remembered, as an attribute is
+    return part
 
 
 def get_item(m: Walker, base: Value, index: Value) -> Value:

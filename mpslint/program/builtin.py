@@ -211,6 +211,8 @@ def _type_of(value: Value) -> type | None:
     """Return the type of Python's own that a name stands for, or that no constant and no list is of; None for another."""
     if isinstance(value, Class):
         return _Other if all(isinstance(base, Class) for base in value.bases_above()) and not _may_accept(value) else None
+    if isinstance(value, Symbol) and value.name in load_kinds().arrays:
+        return _Other
     package, _, name = value.name.rpartition(".") if isinstance(value, Symbol) else ("", "", "")
     kind = getattr(TYPES_OF[package], name, None) if package in TYPES_OF else None
     return kind if isinstance(kind, type) else None
@@ -223,7 +225,7 @@ def _may_accept(cls: Class) -> bool:
 
 
 class _Other:
-    """Stands for a class of the program."""
+    """Stands for a class of the program, or of arrays."""
 
 
 def _setattr(m: Walker, owner: Value, name: Value, value: Value, node: ast.Call) -> Value:
@@ -381,9 +383,9 @@ def _getattr(m: Walker, values: list[Value], node: ast.Call) -> Value:
     ):
         return found
     if isinstance(values[0], (Known, Items, Mapping)) and not (isinstance(values[0], Known) and values[0].source):
-        return (
-            found if hasattr(values[0].value if isinstance(values[0], Known) else TYPES.get(_container_of(values[0])), name) else values[2]
-        )
+        is_there = hasattr(values[0].value if isinstance(values[0], Known) else TYPES.get(_container_of(values[0])), name)
+        may_be_key = isinstance(values[0], Mapping) and name in values[0].slots  # the attribute of a library's own kind of dict
+        return found if is_there else UNKNOWN if may_be_key else values[2]
     return join(found, values[2]) if isinstance(found, Known) else UNKNOWN
 
 

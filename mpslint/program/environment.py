@@ -62,6 +62,10 @@ def call_os(m: Walker, name: str, arguments: CallArguments, node: ast.Call) -> V
         if name.endswith("pop") and isinstance(one := positional[0].value, Known):
             m.store.delete(m.module.slots, ("environment", one.value))
         return found
+    if name == "os.environ.clear":
+        for slot in [slot for slot in m.module.slots if isinstance(slot, tuple) and slot[0] == "environment"]:
+            m.store.delete(m.module.slots, slot)
+        return Known(None, node)
     if name == "os.environ.copy":
         return Instance(ENVIRONMENT)
     if name == "os.environ.update":

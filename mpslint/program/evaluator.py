@@ -19,7 +19,7 @@ from mpslint.program.calls import call_value, call_with, instantiate
 from mpslint.program.expressions import HANDLERS
 from mpslint.program.flow import asks_for_main
 from mpslint.program.functions import call_function
-from mpslint.program.hooks import makers_for_trainers, steps_for_trainers, walk_method
+from mpslint.program.hooks import forget_unset, makers_for_trainers, steps_for_trainers, walk_method
 from mpslint.program.machine import Calls, Loader, Walker
 from mpslint.program.outside import call_outside
 from mpslint.program.platform import load_platform
@@ -147,6 +147,7 @@ def _walk_uncalled(machine: Walker, function: Function) -> None:
     with machine.store.path():
         for one in receiver:
             libraries.place_object(machine, one)
+            forget_unset(machine, function, one)
         result = call_function(machine, function, receiver, premises, True, None, is_called=is_called)
         note_gradients(machine, [result])  # what calls it may differentiate what it returns
     machine.context = Context()

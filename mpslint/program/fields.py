@@ -158,7 +158,8 @@ def replaced(m: Walker, arguments: CallArguments, node: ast.Call) -> Value | Non
     if not isinstance(old, Instance) or old.cls is None or not has_fields(m, old.cls):
         return None
     names = [name for name in old.cls.all_fields() if not _says(old.cls, name, "init", False)]
-    kept = {name: Argument(m.attribute(old, name, None), None, None, unpacked=True) for name in names if name not in arguments.keywords}
+    values = {name: UNKNOWN if arguments.is_open else m.attribute(old, name, None) for name in names}  # it may be given by `**`
+    kept = {name: Argument(values[name], None, None, unpacked=True) for name in names if name not in arguments.keywords}
     return m.calls.instantiate(m, old.cls, CallArguments((), {**kept, **arguments.keywords}, arguments.is_open), node)
 
 

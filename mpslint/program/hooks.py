@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator, Mapping, Sequence
 
 from mpslint.facts.values import UNKNOWN, Call, Class, Context, Function, Instance, Known, Symbol, Value
 from mpslint.program.functions import call_function
 from mpslint.program.machine import Walker
 from mpslint.program.platform import Platform
+from mpslint.program.walk import walk
+
+CONSTRUCTORS = ("__init__", "__new__", "__post_init__")
 
 
 def makers_for_trainers(m: Walker) -> Iterator[tuple[Function, Instance, Context]]:
@@ -44,8 +48,29 @@ def walk_method(m: Walker, method: Function, receiver: Instance, context: Contex
     # What is None unless it's given, such as labels, may be in a batch.
     batch: dict[str, Value] = {one.arg: UNKNOWN for one, value in defaults.items() if isinstance(value, Known) and value.value is None}
     with m.store.path():
+        forget_unset(m, method, receiver)
         call_function(m, method, [receiver], batch, len(method.node.args.args) > 1, None)
     m.context = Context()
+
+
+def forget_unset(m: Walker, method: Function, receiver: Instance) -> None:
+    """Forget which attributes of an object are None that another method gives a value: who calls its methods may have called that."""
+    cls = receiver.cls
+    held = {**{name: value for one in reversed(cls.lineage()) for name, value in one.slots.items()}, **receiver.slots} if cls else {}
+    unset = {name for name, value in held.items() if isinstance(value, Known) and value.value is None}
+    for one in (one for own in cls.lineage() for one in own.slots.values()) if cls is not None and unset else ():
+        if isinstance(one, Function) and one.node is not method.node and getattr(one.node, "name", "") not in CONSTRUCTORS:
+            for name in unset & written_on_self(m, one):
+                m.store.write(receiver.slots, name, UNKNOWN)
+
+
+def written_on_self(m: Walker, method: Function) -> frozenset[str]:
+    """Return the names of the attributes that a method writes to its object."""
+    if method.node not in m.written:
+        own = next((one.arg for one in method.node.args.args), None)
+        nodes = (one for one in walk(method.node) if isinstance(one, ast.Attribute) and isinstance(one.ctx, ast.Store))
+        m.written[method.node] = frozenset(one.attr for one in nodes if isinstance(one.value, ast.Name) and one.value.id == own)
+    return m.written[method.node]
 
 
 def loader_makers(call: Call, platform: Platform) -> Iterator[tuple[Function, Instance]]:

@@ -161,6 +161,8 @@ class Walker:
     """The names of attributes that may hold something which can be called."""
     analysed: set[int] = field(default_factory=set)
     """The ids of function nodes whose body was walked at least once."""
+    written: dict[ast.AST, frozenset[str]] = field(default_factory=dict)
+    """The attributes that methods write to their objects, of those that were asked."""
     handed: dict[tuple[int, ...], tuple[Value, ...]] = field(default_factory=dict)
     """The functions and methods that something outside was given, by the ids of the function and of the object."""
     kept: dict[Any, Value] = field(default_factory=dict)

@@ -51,6 +51,11 @@ def _has_some(zero: Value) -> bool:
     return zero is UNKNOWN or (isinstance(zero, Known) and not zero.value)
 
 
+def _is_point(value: Value) -> bool:
+    shape = joined_trait(value, SHAPE)
+    return isinstance(shape, Known) and not shape.value.lengths
+
+
 def size_reduced(made: Instance, first: Value, axis: Value | None) -> Instance:
     """Give an array that is left of one where an axis is summed up its dimensions; return it."""
     before = dimensions_of(first)
@@ -78,7 +83,7 @@ def part_by(value: Value, node: ast.expr, index: Value) -> Instance:
     taken = [_taken(one, of_one) for one, of_one in zip(nodes, values, strict=True)] if len(nodes) == len(values) else [None]
     part = element_of(value, None if None in taken else sum(one or 0 for one in taken))
     is_text = isinstance(index, Known) and isinstance(index.value, str)
-    is_wide = any(dimensions_of(one) or (is_tensor(one) and _has_some(joined_zero(one))) for one in values)
+    is_wide = any(dimensions_of(one) or (is_tensor(one) and _has_some(joined_zero(one)) and not _is_point(one)) for one in values)
     if is_text or is_wide or any(isinstance(one, ast.Slice) for one in nodes):
         part.slots[ZERO] = Known(False)
     return part

@@ -7,7 +7,22 @@ import sys
 
 from mpslint.facts.events import Certainty, Operand, TensorEvent
 from mpslint.facts.joined import join, join_all
-from mpslint.facts.values import CHILD, UNKNOWN, Argument, Bound, Class, Function, Instance, Items, Known, Symbol, Value, weakened
+from mpslint.facts.values import (
+    CHILD,
+    UNKNOWN,
+    Argument,
+    Bound,
+    Class,
+    Function,
+    Instance,
+    Items,
+    Known,
+    Mapping,
+    Symbol,
+    Value,
+    is_trait,
+    weakened,
+)
 from mpslint.tensors import gone_through, loaders
 from mpslint.tensors.arguments import CallArguments, given_to
 from mpslint.tensors.graphs import differentiate
@@ -82,6 +97,8 @@ def call(
         type_by_use(m, receiver, method, node)
         if not receiver.kind and method.startswith(kinds.graph_switch):
             return _set_mode(m, receiver, method, arguments, node)
+        if fits(receiver.name, kinds.moved_whole) and any(isinstance(one, (Function, Bound)) for one in arguments.all):
+            _take_along(m, receiver, receiver, UNKNOWN, CallArguments((Argument(UNKNOWN, node),), {}, False))  # `data.apply(function)`
         if not receiver.kind and (made := _moved_unknown(m, receiver, method, arguments, node)):
             return made
         if is_module(receiver) and method in kinds.as_calls:
@@ -261,9 +278,23 @@ def _moved_unknown(m: Machine, receiver: Instance, method: str, arguments: CallA
 def _take_along(m: Machine, receiver: Instance, moved: Instance, where: Value | None, arguments: CallArguments) -> None:
     """Move the tensors that the program wrote into an object which is moved. A module leaves them where they are, data takes them along."""
     takes_all = fits(receiver.name, load_kinds().moved_whole) and len(arguments.all) == 1
-    for key, held in receiver.written_slots().items():
-        if isinstance(held, Instance) and (takes_all or is_tensor(held)) and where is not None:
-            m.store.write(moved.slots, key, retyped(held, place=where if takes_all else join(trait(held, PLACE), where)))
+    for key, held in list(receiver.slots.items()):
+        if where is not None and not is_trait(key) and (taken := _taken(held, where, takes_all)) is not held:
+            m.store.write(moved.slots, key, taken)
+
+
+def _taken(held: Value, where: Value, takes_all: bool, depth: int = 3) -> Value:
+    """Return what is left of a value in an object that is moved, and of what lies in lists, dicts and objects in it."""
+    if isinstance(held, (Items, Mapping)) and depth:
+        return gone_through.changed_within(held, lambda one: _taken(one, where, takes_all, depth - 1))
+    if not isinstance(held, Instance) or held.cls is not None or is_module(held):
+        return held
+    if is_tensor(held):
+        return retyped(held, place=where if takes_all else join(trait(held, PLACE), where))
+    inner = {key: _taken(one, where, takes_all, depth - 1) for key, one in held.slots.items() if not is_trait(key)} if depth else {}
+    if not (takes_all or inner):
+        return held
+    return Instance(held.name, held.call, {**held.slots, **({PLACE: where} if takes_all else {}), **inner}, owner=held.owner)
 
 
 def type_by_use(m: Machine, value: Instance, method: str, node: ast.AST) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from mpslint.core.versions import VersionRange
 from mpslint.facts.events import Certainty, Operand, TensorEvent
-from mpslint.facts.values import UNKNOWN, Argument, Function, Instance, Known, Value, alternatives_of, origin_of, weakened
+from mpslint.facts.values import UNKNOWN, Argument, Function, Instance, Known, Value, alternatives_of, is_weak, origin_of, weakened
 from mpslint.tensors import loaders
 from mpslint.tensors.arguments import CallArguments
 from mpslint.tensors.kinds import fits, load_kinds
@@ -69,22 +69,35 @@ def _chosen_by(m: Machine, name: str, operands: Sequence[Value], keywords: Mappi
     What an option or a branch may put on the CPU is taken to be there, though not surely.
     """
     kinds, package = load_kinds(), name.partition(".")[0]
-    made_by = [one.call.keywords for one in operands if isinstance(one, Instance) and one.call is not None and not one.kind]
-    given = [(word, one.value) for named in (keywords, *made_by) for word, one in named.items() if word in kinds.stays_on_cpu]
-    said = [(value, one) for word, value in given for one in alternatives_of(value) if _is_cpu(word, one)]
+    makers = [one.call for one in operands if isinstance(one, Instance) and one.call is not None and not one.kind]
+    given = [(word, one.value) for named in (keywords, *(by.keywords for by in makers)) for word, one in named.items()]
+    choosers = [(by, kinds.choosers[one]) for by in makers for one in by.names if one in kinds.choosers]
+    given += [(word, one.value) for by, words in choosers for word, one in zip(words, by.arguments, strict=False)]
+    variables = ((word, _set_by(m, variable)) for variable, word in kinds.variables.get(package, {}).items())
+    given += [(word, value) for word, value in variables if value is not None]
+    given = [(word, value) for word, value in given if word in kinds.stays_on_cpu]
+    said = [(value, one) for word, value in given for one in alternatives_of(value) if _said(one) in kinds.puts_on_cpu.get(word, ())]
     if said:
-        is_sure = any(one is value and not one.weak for value, one in said if isinstance(one, Known))
+        is_sure = any(one is value and not is_weak(one) for value, one in said)
         return Known(kinds.default_place, node, not is_sure, kinds.device_class)
     asks = kinds.asks_for_gpu.get(package)
-    if asks is not None and VersionRange.parse(asks["versions"]).matches(m.versions) and asks["by"] not in dict(given):
+    is_asked = asks is not None and VersionRange.parse(asks["versions"]).matches(m.versions) and asks["by"] not in dict(given)
+    is_open = any(by.is_open for by, _ in choosers) or any(_said(one) is UNKNOWN for _, value in given for one in alternatives_of(value))
+    if is_asked or is_open:
         return Known(kinds.default_place, node, True, kinds.device_class)
-    may_stay = any(not isinstance(one, Known) or one.weak or one.value not in kinds.stays_on_cpu[word] for word, one in given)
+    may_stay = any(is_weak(value) or _said(value) not in kinds.stays_on_cpu[word] for word, value in given)
     return Known(kinds.gpu, node, may_stay, kinds.device_class)
 
 
-def _is_cpu(word: str, value: Value) -> bool:
-    """Return whether an argument of that name puts on the CPU what a library would move."""
-    return isinstance(value, Known) and value.value in load_kinds().puts_on_cpu.get(word, ())
+def _said(value: Value) -> object:
+    """Return what an argument says: a constant, or the class of an object; UNKNOWN where that isn't known."""
+    return value.value if isinstance(value, Known) else (isinstance(value, Instance) and value.name) or UNKNOWN
+
+
+def _set_by(m: Machine, variable: str) -> Value | None:
+    """Return what the program sets an environment variable to, weak where only some paths do; None where it doesn't."""
+    value: Value | None = m.module.slots.get(("environment", variable))
+    return weakened(value) if value is not None and (id(m.module.slots), ("environment", variable)) in m.store.unsure else value
 
 
 def _placed(m: Machine, made: Instance) -> Known | None:

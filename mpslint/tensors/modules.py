@@ -97,6 +97,8 @@ def make_module(
         if name in given:
             one = given[name].value  # a container of modules keeps no list that it is given
             made.slots[name] = made.slots[(CHILD, name)] = copied(one, is_deep=False) if isinstance(one, (Items, DictValue)) else one
+        elif signature.name in load_kinds().lists:
+            made.slots[name] = made.slots[(CHILD, name)] = Items("list", {})
     if signature.inside:
         inner = [*positional, *(one for name, one in keywords.items() if name in signature.inside)]
         made.slots.update({(CHILD, number): one for number, one in enumerate(_contained([argument.value for argument in inner]))})
@@ -318,7 +320,7 @@ def call_module(
     made: Value = result
     if own.parts:
         tensors_only = (load_kinds().tensor,) * len(own.parts)
-        give_parts(result, own.parts, tensors_only, lambda word: dtype if word else UNKNOWN, place, graph, Known(False))
+        give_parts(result, own.parts, own.part_classes or tensors_only, lambda word: dtype if word else UNKNOWN, place, graph, Known(False))
         made = result.slots["item", 0]
     else:
         typed(result, load_kinds().tensor, place=place, dtype=dtype, graph=graph, zero=Known(False) if own.zero == "never" else UNKNOWN)

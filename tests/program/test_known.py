@@ -182,6 +182,7 @@ KNOWN = {
     "a number is not a truth value": ("x = 1 if 0 is False else 2\nprobe(x)", 2),
     "what a class makes is not None": ("from trl import GRPOConfig\nc = GRPOConfig('o')\nprobe(1 if c is None else 2)", 2),
     "an early return": ("def f(x):\n  if x is None:\n    return 16\n  return 1\nprobe(f(None))", 16),
+    "environment variables that are cleared": ("import os\nos.environ['B'] = '16'\nos.environ.clear()\nprobe(os.environ.get('B', '8'))", "8"),
     "environment variables set here": ("import os\nos.environ['B'] = '16'\nprobe(os.environ.get('B'))", "16"),
 }  # fmt: skip
 

@@ -384,12 +384,16 @@ def test_a_model_that_its_library_leaves_on_the_cpu_keeps_its_inputs_there(code:
     (found,) = mpslint.check(code, select=["MPS503"], target={"transformers": "4.29.0", "torch": "2.0"}).findings
 
     assert found.safety == ("manual" if is_on_cpu else "safe"), found.fix
+    assert not is_on_cpu or "the Mac's GPU isn't used" in found.message
 
 
 SWITCHES = {
     "an option's default": "trainer = pl.Trainer(accelerator=args.accelerator)\ntrainer.fit(net, data)",
     "one side": "pl.Trainer(accelerator='gpu' if args.gpu else 'cpu').fit(net, data)",
     "one of two runs": "pl.Trainer(accelerator='gpu').fit(net, data)\npl.Trainer(accelerator='cpu').fit(net, data)",
+    "a file of settings": "pl.Trainer(**load('settings.yaml')['trainer']).fit(net, data)",
+    "an object": "from pytorch_lightning.accelerators import CPUAccelerator\npl.Trainer(accelerator=CPUAccelerator()).fit(net, data)",
+    "an object that isn't known": "pl.Trainer(accelerator=chosen()).fit(net, data)",
 }
 
 
@@ -402,3 +406,23 @@ def test_a_model_that_may_stay_on_the_cpu_moves_no_inputs(runs: str) -> None:
     found = mpslint.check(code, select=["MPS503", "MPS576"]).findings
 
     assert [(one.rule, one.safety) for one in found if one.severity != "note"] == [("MPS503", "manual")]
+
+
+@pytest.mark.parametrize(
+    "made",
+    ["os.environ['ACCELERATE_USE_CPU'] = 'true'\naccelerator = Accelerator()", "accelerator = Accelerator(True, 1, 'no', None, True)"],
+)
+def test_a_model_that_accelerate_leaves_on_the_cpu_keeps_its_inputs_there(made: str) -> None:
+    """A variable and an argument by position say so as well as a keyword does."""
+    head = "import os\nimport torch\nfrom accelerate import Accelerator\ndevice = 'cuda' if torch.cuda.is_available() else 'cpu'\n"
+    code = f"{head}{made}\nnet = accelerator.prepare(torch.nn.Linear(3, 3))\nnet(torch.ones(3, 3).to(device)).sum().backward()\n"
+    found = mpslint.check(code, select=["MPS503", "MPS576"]).findings
+
+    assert [(one.rule, one.safety) for one in found if one.severity != "note"] == [("MPS503", "manual")]
+
+
+def test_what_a_fix_leads_to_holds_it_back_where_it_would_be_made() -> None:
+    """A warning that only the new device brings: `fix` makes no more than a check says."""
+    code = "import argparse\nimport torch\nparser = argparse.ArgumentParser()\nparser.add_argument('--device', default='cuda')\ndevice = torch.device(parser.parse_args().device)\nplace = device.index if device.index is not None else torch.cuda.current_device()\nnet = torch.nn.Linear(3, 3).to(device)\nnet(torch.ones(3).to(device)).sum().backward()\ntorch.ones(3).to(place)\n"
+
+    assert not mpslint.fix(code).applied

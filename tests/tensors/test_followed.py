@@ -31,6 +31,16 @@ SILENT = {
     "a batch of a tokenizer, moved in place": "from transformers import AutoTokenizer\nnet = nn.Embedding(9, 4).to(dev)\nwords = AutoTokenizer.from_pretrained('gpt2')('a', return_tensors='pt')\nwords.to(dev)\nnet(words['input_ids'])\nnet(**words)\n",
     "a Trainer on the CPU": "import lightning as L\nclass Net(L.LightningModule):\n    def __init__(self):\n        super().__init__()\n        self.lin = nn.Linear(4, 2)\n    def training_step(self, batch, number):\n        return F.cross_entropy(self.lin(batch[0]), batch[1], weight=torch.ones(2))\nL.Trainer(accelerator='cpu').fit(Net(), data)\n",
     "moved in a comprehension": "a, b = nn.Linear(4, 4), nn.Linear(4, 4)\n[one.to(dev) for one in (a, b)]\nb(torch.zeros(2, 4).to(dev))\n",
+    "in a list and an object of another package's": "import elsewhere\nbatch = elsewhere.batch()\nbatch.masks = [torch.ones(3)]\nbatch.part.mask = torch.ones(3)\nbatch = batch.to(dev)\nbatch.masks[0] + torch.ones(3, device=dev)\nbatch.part.mask + torch.ones(3, device=dev)\n",
+    "in a list of PyG's data": "from torch_geometric.data import Data\ndata = Data(x=torch.ones(3, 2))\ndata.rows = [torch.ones(2)]\ndata = data.to(dev)\ndata.rows[0] + torch.ones(2, device=dev)\n",
+    "put into PyG's data later": "from torch_geometric.data import HeteroData\ndata = HeteroData()\ndata = data.to(dev)\ndata['b'].x = torch.ones(2, 2)\ndata['b'].x + torch.ones(2)\n",
+    "moved by a function that PyG applies": "from torch_geometric.data import Data\ndata = Data()\ndata.n = torch.ones(3)\ndata = data.to(dev)\ndata.apply(lambda one: one.cpu())\ndata.n + torch.ones(3)\n",
+    "an index without dimensions": "rows, at = torch.linspace(0, 1, 10), torch.randint(0, 10, ())\ntorch.ones(3, device=dev) * rows[at]\n",
+    "fields that are replaced": "import dataclasses\n@dataclasses.dataclass\nclass Pair:\n    x: torch.Tensor\n    def to(self, dev):\n        return dataclasses.replace(self, **{one.name: getattr(self, one.name).to(dev) for one in dataclasses.fields(self)})\nPair(torch.ones(3)).to(dev).x + torch.ones(3, device=dev)\n",
+    "a list is no array": "def move(x):\n    return torch.from_numpy(x).to(dev) if isinstance(x, np.ndarray) else x\ny = move([])\nif isinstance(y, torch.Tensor):\n    y + torch.ones(4)\n",
+    "weights of an attention that aren't needed": "net = nn.MultiheadAttention(4, 2).to(dev)\nx = torch.ones(3, 2, 4, device=dev)\nout, weights = net(x, x, x, need_weights=False)\ntorch.zeros(3, dtype=torch.float64, device=dev if weights is not None else 'cpu')\n",
+    "an attribute of a library's dict": "from easydict import EasyDict\ncfg = EasyDict()\ncfg.model = {'device': 'cpu'}\ntorch.zeros(3, dtype=torch.float64, device=getattr(cfg.model, 'device', dev))\n",
+    "what a library calls before": "import lightning as L\nclass Net(L.LightningModule):\n    def __init__(self):\n        super().__init__()\n        self.table = None\n    def setup(self, stage):\n        self.table = torch.ones(3)\n    def training_step(self, batch, number):\n        torch.zeros(3, dtype=torch.float64 if self.table is None else torch.float32, device=dev)\nL.Trainer().fit(Net(), data)\n",
 }
 
 
