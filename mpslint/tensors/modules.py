@@ -83,7 +83,7 @@ def make_module(
     place = _given(keywords, "device") or default_place(m, node)
     if (mapped := _given(keywords, "device_map")) is not None:
         place = _mapped(mapped, positional[0].value if positional else UNKNOWN)
-    elif signature is None:
+    elif signature is None and not _stays_where_made(made, place, keywords):
         place = weakened(place)
     dtype = _given(keywords, "dtype")
     kind = UNKNOWN if signature is None and dtype is None else default_dtype(m, node) if dtype is None else _dtype_value(dtype)
@@ -99,6 +99,13 @@ def make_module(
     if signature.inside:
         inner = [*positional, *(one for name, one in keywords.items() if name in signature.inside)]
         made.slots.update({(CHILD, number): one for number, one in enumerate(_contained([argument.value for argument in inner]))})
+
+
+def _stays_where_made(made: Instance, place: Value, keywords: Mapping[str, Argument]) -> bool:
+    """Return whether a library's function certainly leaves on the CPU the model that it makes."""
+    kinds, given = load_kinds(), made.call
+    is_plain = given is not None and not given.is_open and fits(made.name, kinds.leaves_on_cpu)
+    return is_plain and devices_of(place) == {kinds.default_place} and kinds.leaves_on_cpu_without.isdisjoint(keywords)
 
 
 def _mapped(asked: Value, checkpoint: Value) -> Value:
