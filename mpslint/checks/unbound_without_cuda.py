@@ -65,7 +65,7 @@ def _branch_for_devices(read: NameRead, evidence: Evidence) -> ast.If | None:
     A function that nothing calls isn't known to get MPS.
     """
     scope = _function_of(read, evidence)
-    if scope is not None and not read.context.called:
+    if None in read.context.calls:
         return None
     bindings = [one for one in evidence.naming(read.node.id) if read.node.id in bound_by(one)]
     found: set[ast.If | None] = set()

@@ -102,8 +102,8 @@ def call(
         return made
     if not _is_plain(name):
         hand_over(m, node, name, [*positional, *keywords.values()])
-        held = receiver.slots.values() if isinstance(receiver, Instance) else ()
-        _leave_to_library(m, [*(one.value for one in (*positional, *everything.values())), *held])
+        if name not in kinds.summaries:
+            _leave_to_library(m, [one.value for one in (*positional, *everything.values())])
         for_device(m, name, receiver, positional, keywords, node, result)
     return None
 
