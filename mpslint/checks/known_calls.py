@@ -31,7 +31,19 @@ from mpslint.tensors.meet import is_assumed
 from mpslint.tensors.shapes import shape_of
 from mpslint.tensors.signatures import load_signatures
 from mpslint.tensors.state import graph_switch
-from mpslint.tensors.traits import GRAPH, PLACE, devices_of, dtype_of, is_array, is_module, is_tensor, joined_dtype, joined_trait, lies, trait
+from mpslint.tensors.traits import (
+    GRAPH,
+    PLACE,
+    devices_of,
+    dtype_of,
+    is_array,
+    is_module,
+    is_tensor,
+    joined_dtype,
+    joined_trait,
+    lies,
+    trait,
+)
 
 _LEAVES = frozenset({"item", "tolist", "numpy", "float", "int", "len", "size", "shape", "bool", "str", "cpu", "device"})
 RAISES = "raises"
