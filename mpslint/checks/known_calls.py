@@ -31,7 +31,19 @@ from mpslint.tensors.meet import is_assumed
 from mpslint.tensors.shapes import shape_of
 from mpslint.tensors.signatures import load_signatures
 from mpslint.tensors.state import graph_switch
-from mpslint.tensors.traits import PLACE, devices_of, dtype_of, is_array, is_module, is_tensor, joined_dtype, joined_trait, lies, trait
+from mpslint.tensors.traits import (
+    GRAPH,
+    PLACE,
+    devices_of,
+    dtype_of,
+    is_array,
+    is_module,
+    is_tensor,
+    joined_dtype,
+    joined_trait,
+    lies,
+    trait,
+)
 
 _LEAVES = frozenset({"item", "tolist", "numpy", "float", "int", "len", "size", "shape", "bool", "str", "cpu", "device"})
 RAISES = "raises"
@@ -220,7 +232,11 @@ def _is_run_on_mps(model: Value | None, evidence: Evidence) -> bool:
 
 
 def _has_backward(call: Call, evidence: Evidence) -> bool:
-    """Return whether gradients may go back through a call: autograd is on, and its result is not only taken off the graph."""
+    """Return whether gradients may go back through a call: autograd is on, it's given a tensor with a graph, or what isn't known,
+    and its result is not only taken off the graph."""
+    graphs = [trait(one, GRAPH) for one in call.operands if not isinstance(one, Known)]
+    if graphs and all(isinstance(one, Known) and not one.value for one in graphs):
+        return False
     unknown = (one for one in call.context.managers if not (isinstance(one, (Instance, Symbol)) and one.name))
     if graph_switch(call.context) is False or any(unknown):
         return False

@@ -1,4 +1,4 @@
-"""Names that only a branch for CUDA gives a value, and that the program reads whichever branch it takes.
+"""Names that only a branch for CUDA, or for other devices than MPS, gives a value, and that the program reads whichever branch it takes.
 
 A check because it asks which branch would have given a name a value.
 """
@@ -18,6 +18,7 @@ from mpslint.program.platform import load_platform
 from mpslint.program.walk import at_once, bound_by
 from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
+from mpslint.tensors.kinds import load_kinds
 
 PERHAPS = (ast.IfExp, ast.BoolOp, *SCOPES)
 """What may leave the code in it out."""
@@ -27,17 +28,17 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
     """Yield each such name where it is read first, after the branch."""
     told: set[ast.AST] = set()
     for read in () if evidence.facts.uses.is_vague else evidence.facts.unbound:
-        branch = _branch_that_binds(read, evidence)
+        branch = _branch_that_binds(read, evidence) or _branch_for_devices(read, evidence)
         if branch is None or branch in told or not _is_certain(read.node, evidence):
             continue
         if any(_is_changed_by(one, read.node.id) for one in evidence.naming(read.node.id)):
             continue
         told.add(branch)
-        function = evidence.above(read.node, FUNCTIONS)
-        is_local = isinstance(function, FUNCTIONS) and own_names(function) is read.home.own_names
-        error = "UnboundLocalError" if is_local else "NameError"
+        error = "UnboundLocalError" if _function_of(read, evidence) is not None else "NameError"
+        devices = sorted(_devices_of(branch))
+        condition = options["devices"].format(names=", ".join(devices)) if devices else options["cuda"]
         related = Related(evidence.span_of(branch.test), f"{read.node.id} is assigned only under this test")
-        values = {"written": read.node.id, "error": error}
+        values = {"written": read.node.id, "error": error, "condition": condition}
         yield Match(evidence.span_of(read.node), values, related=(related,), context=read.context, node=read.node)
 
 
@@ -50,6 +51,47 @@ def _branch_that_binds(read: NameRead, evidence: Evidence) -> ast.If | None:
             if any(name == read.node.id for statement in skipped for node in at_once(statement) for name in bound_by(node)):
                 return choice.node
     return None
+
+
+def _function_of(read: NameRead, evidence: Evidence) -> ast.AST | None:
+    """Return the function that a name is local to; None for one of the module."""
+    function = evidence.above(read.node, FUNCTIONS)
+    return function if isinstance(function, FUNCTIONS) and own_names(function) is read.home.own_names else None
+
+
+def _branch_for_devices(read: NameRead, evidence: Evidence) -> ast.If | None:
+    """Return the `if` that alone gives a name a value, for devices that it names; None where another statement does, or in a loop.
+
+    A function that nothing calls isn't known to get MPS.
+    """
+    scope = _function_of(read, evidence)
+    if None in read.context.calls:
+        return None
+    bindings = [one for one in evidence.naming(read.node.id) if read.node.id in bound_by(one)]
+    found: set[ast.If | None] = set()
+    for one in bindings:
+        if evidence.above(one, FUNCTIONS) is scope:
+            above, branch = evidence.above(one, (ast.stmt,)), None
+            while isinstance(above := evidence.above(above, (ast.stmt,)) if above is not None else None, ast.If):
+                branch = above
+            found.add(branch if above is scope else None)
+    branch = found.pop() if len(found) == 1 else None
+    return branch if branch is not None and branch.lineno < read.node.lineno and _devices_of(branch) else None
+
+
+def _devices_of(branch: ast.If) -> set[str]:
+    """Return the devices for which the tests of an `if` and of each `elif` ask; nothing where one asks for MPS, or for something else."""
+    kinds, devices, one = load_kinds(), set[str](), branch
+    while True:
+        is_asked = isinstance(one.test, ast.Compare) and isinstance(one.test.ops[0], (ast.Eq, ast.In))
+        sides = [one.test.left, *one.test.comparators] if is_asked and isinstance(one.test, ast.Compare) else []
+        named = {side.value for side in sides if isinstance(side, ast.Constant) and isinstance(side.value, str)}
+        if not named or any(kinds.is_no_device(name) or name.startswith(kinds.gpu) for name in named):
+            return set()
+        devices |= named
+        if len(one.orelse) != 1 or not isinstance(one.orelse[0], ast.If):
+            return devices
+        one = one.orelse[0]
 
 
 def _is_changed_by(node: ast.AST, name: str) -> bool:

@@ -53,7 +53,7 @@ def _name(m: Walker, node: ast.Name) -> Value:
         m.facts.uses.unknown.add((id(frame.slots), node.id))
     if m.exits and (isinstance(value, Unknown) or m.store.unsure) and not m.is_surely_bound(node.id, value):
         may_raise(m)
-    if value is UNKNOWN and (m.facts.choices or m.instead) and not m.is_silent and not m.stars and not m.is_bound(node.id):
+    if value is UNKNOWN and not m.is_silent and not m.stars and not m.is_bound(node.id):
         m.facts.unbound.append(NameRead(node, m.context, m.owner_of(node.id), len(m.facts.choices)))
     return value
 

@@ -48,6 +48,7 @@ from mpslint.tensors.traits import (
     asked_for_tensor,
     device_text,
     devices_of,
+    elements_of,
     is_array,
     is_element,
     is_module,
@@ -120,6 +121,8 @@ def call(
         return made
     if not _is_plain(name):
         hand_over(m, node, name, [*positional, *keywords.values()])
+        if name not in kinds.summaries:
+            _leave_to_library(m, [one.value for one in (*positional, *everything.values())])
         for_device(m, name, receiver, positional, keywords, node, result)
     return None
 
@@ -192,6 +195,13 @@ def _is_plain(name: str) -> bool:
     """Return whether a function of Python itself is called, which takes tensors of all devices."""
     head = name.partition(".")[0]
     return head == "builtins" or head in sys.stdlib_module_names
+
+
+def _leave_to_library(m: Machine, values: list[Value]) -> None:
+    """Take the models among some values to be where they are no longer for sure: a library may move those that it gets from the CPU."""
+    for one in (inner for value in values for inner in elements_of(value)):
+        if isinstance(one, Instance) and is_module(one) and devices_of(trait(one, PLACE)) == {load_kinds().default_place}:
+            m.store.write(one.slots, PLACE, weakened(trait(one, PLACE)))
 
 
 def hand_over(m: Machine, node: ast.Call, name: str, arguments: list[Argument]) -> None:

@@ -84,7 +84,7 @@ def make_module(
     place = _given(keywords, "device") or default_place(m, node)
     if (mapped := _given(keywords, "device_map")) is not None:
         place = _mapped(mapped, positional[0].value if positional else UNKNOWN)
-    elif signature is None:
+    elif signature is None and not _stays_where_made(m, made, place, keywords):
         place = weakened(place)
     dtype = _given(keywords, "dtype")
     kind = UNKNOWN if signature is None and dtype is None else default_dtype(m, node) if dtype is None else _dtype_value(dtype)
@@ -102,6 +102,16 @@ def make_module(
     if signature.inside:
         inner = [*positional, *(one for name, one in keywords.items() if name in signature.inside)]
         made.slots.update({(CHILD, number): one for number, one in enumerate(_contained([argument.value for argument in inner]))})
+
+
+def _stays_where_made(m: Machine, made: Instance, place: Value, keywords: Mapping[str, Argument]) -> bool:
+    """Return whether a library's function certainly leaves on the CPU the model that it makes, and no class of outside may move it."""
+    kinds, given = load_kinds(), made.call
+    if given is None or given.is_open or not fits(made.name, kinds.leaves_on_cpu) or devices_of(place) != {kinds.default_place}:
+        return False
+    around = [m.functions[id(one)] for one in m.context.functions if id(one) in m.functions]
+    is_own = all(one.cls is None or set(one.cls.outside_bases()) <= kinds.module_bases for one in around)
+    return is_own and kinds.leaves_on_cpu_without.isdisjoint(keywords)
 
 
 def _mapped(asked: Value, checkpoint: Value) -> Value:
