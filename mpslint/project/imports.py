@@ -3,6 +3,7 @@ some files: where those lie that import them, or start them."""
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 from collections.abc import Iterator, Sequence
@@ -29,6 +30,9 @@ _FROM_FILE = re.compile(r"\bfromfile\(\s*[\"']([\w./-]+\.py)[\"']")
 _BASES = re.compile(r"^_base_\s*=\s*(\[[^\]]*\]|[\"'][^\"'\n]*[\"'])", re.MULTILINE)
 _TEXT = re.compile(r"""["']([^"'\n]{1,200})["']""")
 _COMMENT = re.compile(r"#[^\n]*")
+_SCRIPT = re.compile(r"(\w+)\.py\b")
+_MODULE = re.compile(r"(?:-m|--module|run_module\()[\s\"',=]+([\w.]+)")
+_WORD = re.compile(r"\w+")
 _MAIN = re.compile(r"^if\s+\(?\s*__name__\s*==|^if\s+\(?\s*[\"']__main__[\"']\s*==", re.MULTILINE)
 MOST_IMPORTS = 400
 """Statements of one file that are looked at."""
@@ -64,6 +68,12 @@ def imports_of(text: str) -> Iterator[Imported]:
             continue
         words = _COMMENT.sub("", names).strip("() \t\r\n").replace("\\", " ").split(",")
         yield Imported(module, len(dots), tuple(word.split()[0] for word in words if word.split()))
+
+
+def modules_named_in(text: str) -> frozenset[str]:
+    """Return the words by which a Python text names modules and scripts: what it imports, files that end in .py, and what follows -m."""
+    imports = " ".join(match.group() for match in itertools.islice(_IMPORT.finditer(text), MOST_IMPORTS))
+    return frozenset((*_WORD.findall(" ".join((imports, *_MODULE.findall(text)))), *_SCRIPT.findall(text)))
 
 
 def search_paths_of(text: str) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from mpslint.core.outside import read_file
 from mpslint.core.record import record
 from mpslint.facts.values import Known
 from mpslint.program.unreached import read
-from mpslint.project.imports import has_main_guard, launchers_of, sources_around
+from mpslint.project.imports import has_main_guard, launchers_of, modules_named_in, sources_around
 from mpslint.project.launch import MORE_WORDS, Entry, command_line, is_launcher, launches_in, may_launch
 from mpslint.project.loaded import ENDINGS, named_by
 from mpslint.project.resolve import folders_above, is_out_of, project_folder
@@ -29,7 +29,7 @@ from mpslint.source.reader import kind_of
 LARGEST_PROJECT_FILE = 1_000_000
 """Bytes; a larger script is checked by itself."""
 CONFIGS = (".yaml", ".yml", ".json")
-_WORD = re.compile(rb"\w+")
+_WORD = re.compile(r"\w+")
 MOST_NAMED = 50
 """Files that somebody named around which the rest of the project is read; where more are named, they are most of it."""
 FEW_NAMES = 10
@@ -77,16 +77,17 @@ class Graph:
         modules = [path for path in named if path.endswith(CONFIGS) or (path.endswith(".py") and path not in self.guarded)]
         waiting = [path for path in (*launchers_of(named), *sources_around(modules)) if path not in self.files]
         texts = dict(self._texts_of(dict.fromkeys(waiting)))
-        words: dict[str, frozenset[bytes]] = {}
+        words: dict[str, frozenset[str]] = {}
         names = {name for path in named for name in _names_of(path)}
         while names:
-            odd = [name for name in names if not _WORD.fullmatch(name)]
+            odd = [os.fsencode(name) for name in names if not name.isidentifier()]
+            plain = [os.fsencode(name) for name in names] if len(names) <= FEW_NAMES else []
             found = []
             for path, text in texts.items():
-                if len(names) <= FEW_NAMES and not any(name in text for name in names):
+                if plain and not any(name in text for name in plain):
                     continue
                 if path not in words:
-                    words[path] = frozenset(_WORD.findall(text))
+                    words[path] = _named_by(path, text)
                 if not names.isdisjoint(words[path]) or any(name in text for name in odd):
                     found.append(path)
             names = {name for path in found for name in _names_of(path)}
@@ -294,13 +295,22 @@ class Graph:
         return tuple(dict.fromkeys(file for entry in self._readers.get(path, ()) for file in self.runs[entry]))
 
 
-def _names_of(path: str) -> Iterator[bytes]:
+def _names_of(path: str) -> Iterator[str]:
     """Yield the word by which another file imports, reads or starts a file."""
     name = os.path.basename(path)
     if name in ("__init__.py", "__main__.py"):
         name = os.path.basename(os.path.dirname(path))
     if name:
-        yield os.fsencode(name.removesuffix(".py"))
+        yield name.removesuffix(".py")
+
+
+def _named_by(path: str, text: bytes) -> frozenset[str]:
+    """Return the words by which a text may import or start other files: of Python those of modules and scripts, else all."""
+    words = text.decode("utf-8", "replace")
+    kind = kind_of(path)
+    if kind is Kind.NOTEBOOK:
+        words = words.replace('"', "\n").replace("\\n", "\n")
+    return modules_named_in(words) if kind in (Kind.PYTHON, Kind.NOTEBOOK) else frozenset(_WORD.findall(words))
 
 
 def _is_test(path: str) -> bool:

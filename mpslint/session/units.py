@@ -10,7 +10,6 @@ from types import MappingProxyType
 
 from mpslint.config.sections import ENDINGS as SECTIONED
 from mpslint.core.finding import ReadError
-from mpslint.core.outside import LARGEST_FILE
 from mpslint.core.record import record
 from mpslint.program.unreached import read
 from mpslint.project.launch import Entry, is_unwritten
@@ -19,6 +18,7 @@ from mpslint.project.run import Project, full_path
 from mpslint.session.graph import LARGEST_PROJECT_FILE, Graph
 from mpslint.session.session import Options, open_document, read_bytes
 from mpslint.session.view import shown_path
+from mpslint.source import reader
 from mpslint.source.document import Document, Kind
 from mpslint.source.files import STANDARD_INPUT, FoundFile
 
@@ -74,19 +74,24 @@ def _unit(graph: Graph, members: tuple[tuple[int, FoundFile], ...]) -> FilesToge
 
 
 def _unlisted(options: Options, checkouts: Sequence[str], path: str) -> Document | None:
-    """Return the Document of a file that a run reads, though nobody asked for it to be checked.
+    """Return the Document of a file that a run reads, to know what it names: what it starts, which takes a walk, is not looked for.
 
     None for one that cannot be read, and for one that another file names by `..` or through a link out of all checkouts.
     """
     if is_unwritten(path) or is_out_of(checkouts, path):
         return None
-    return document_of(FoundFile(path, is_named=False), options, LARGEST_PROJECT_FILE)
-
-
-def document_of(found: FoundFile, options: Options, most: int = LARGEST_FILE) -> Document | None:
-    """Return the Document of a file of at most so many bytes; None for one that cannot be read, and one of a kind that no run reads."""
     try:
-        data = read_bytes(found, options, most)
+        data = read_bytes(FoundFile(path, is_named=False), options, LARGEST_PROJECT_FILE)
+        document = reader.read(path, data, Kind.YAML if path.endswith(SECTIONED) else None)
+    except ReadError:
+        return None
+    return document if document.kind in READ else None
+
+
+def document_of(found: FoundFile, options: Options) -> Document | None:
+    """Return the Document of a file; None for one that cannot be read, and one of a kind that no run reads."""
+    try:
+        data = read_bytes(found, options)
         document = read(found.path, data, Kind.YAML) if found.path.endswith(SECTIONED) else open_document(found, data, options)
     except ReadError:
         return None
