@@ -223,3 +223,12 @@ def test_a_method_of_the_project_is_judged_by_what_it_does(tmp_path: Path) -> No
 
     said = CliRunner().invoke(group, ["check", str(tmp_path), "--no-cache", "--format", "concise", "--select", "MPS501"]).output
     assert "MPS501" not in said
+
+
+def test_a_net_of_skorch_raises_where_it_is_fitted() -> None:
+    """Its constructor only keeps the device."""
+    text = 'from skorch import NeuralNetClassifier\n\nnet = NeuralNetClassifier(Net, device="cuda")\nnet.fit(X, y)\n'
+
+    found = mpslint.check(text, select=["MPS501"]).findings
+
+    assert "raises AssertionError in fit()" in found[0].message

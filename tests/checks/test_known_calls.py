@@ -126,7 +126,8 @@ FAULTS = [
     ("F.embedding(torch.zeros(1, dtype=torch.int64, device='mps'), torch.ones(262144, 1075, device='mps'))", "2.13", "15.0", False),
     ("F.binary_cross_entropy(image[:, :, 0, :1], image[:, :, 0, :1], reduction='none')", "2.9", "15.0", False),
     ("torch.nn.LSTM(2, 2, bidirectional=True).to('mps')(x)", "1.13", "13.0", True),
-    ("torch.nn.LSTM(2, 2, bidirectional=True).to('mps')(x)", "2.0", "13.0", False),
+    ("torch.nn.LSTM(2, 2, bidirectional=True).to('mps')(x)", "2.7", "15.0", False),
+    ("torch.nn.LSTM(2, 2).to('mps')(x)", "2.0", "13.0", True),
 ]
 """Expressions with a matrix `x`, an `image` and a `kernel` with five dimensions on the GPU, and whether a fault is told with a torch and macOS."""
 
