@@ -293,7 +293,7 @@ def is_given(call: Call, positional: Sequence[str], asked: Asked) -> bool:
 
 
 def _arguments(call: Call, positional: Sequence[str]) -> dict[str, Argument]:
-    """Return what a call is given, holds and makes, by name; `itself` is what a method is one of, `itself.device` what that was made with."""
+    """Return what a call is given, holds and makes, by name; `itself` is what a method is one of, `itself.x` what made that."""
     maker = call.receiver.call if isinstance(call.receiver, Instance) else None
     with_ = {f"itself.{name}": argument for name, argument in maker.keywords.items()} if maker is not None else {}
     held = {name: Argument(value, None) for name, value in getattr(call.receiver, "slots", {}).items() if isinstance(name, str)}

@@ -92,7 +92,7 @@ def _of_file(plan: TrainingPlan, files: Mapping[str, Any] | None, evidence: Evid
 def _bytes_of_parameter(plan: TrainingPlan, is_partly: bool, weights: str | None = None) -> int:
     """Return the bytes that a run keeps for each parameter at least: the weight, and where all are trained gradient and moments.
 
-    The dtype of the weights is that of the plan, where it isn't given. A run that compares with the model before training keeps its weights.
+    The dtype of the weights is that of the plan, where it isn't given. A run that compares with the model before training keeps that, too.
     """
     known = platform_data("model_sizes")
     dtypes = [dtype for setting in plan.settings.get("precision.weights", ()) for dtype in (setting.constants or ("auto",))]
