@@ -293,12 +293,14 @@ def is_given(call: Call, positional: Sequence[str], asked: Asked) -> bool:
 
 
 def _arguments(call: Call, positional: Sequence[str]) -> dict[str, Argument]:
-    """Return what a call is given, holds and makes, by name; `itself` is what a method is one of."""
+    """Return what a call is given, holds and makes, by name; `itself` is what a method is one of, `itself.x` what made that."""
+    maker = call.receiver.call if isinstance(call.receiver, Instance) else None
+    with_ = {f"itself.{name}": argument for name, argument in maker.keywords.items()} if maker is not None else {}
     held = {name: Argument(value, None) for name, value in getattr(call.receiver, "slots", {}).items() if isinstance(name, str)}
     own = {"itself": Argument(call.receiver, getattr(call.node.func, "value", None))} if call.receiver is not None else {}
     itself = tuple(own.values()) if is_method(call) else ()
     made = {"result": Argument(call.result, call.node)} if call.result is not None else {}
-    return {**held, **own, **made, **dict(zip(positional, (*itself, *call.arguments), strict=False)), **call.keywords}
+    return {**held, **with_, **own, **made, **dict(zip(positional, (*itself, *call.arguments), strict=False)), **call.keywords}
 
 
 def _is_another(call: Call, entry: KnownCall, earlier: dict[Any, Any]) -> bool:

@@ -92,7 +92,7 @@ def _of_file(plan: TrainingPlan, files: Mapping[str, Any] | None, evidence: Evid
 def _bytes_of_parameter(plan: TrainingPlan, is_partly: bool, weights: str | None = None) -> int:
     """Return the bytes that a run keeps for each parameter at least: the weight, and where all are trained gradient and moments.
 
-    The dtype of the weights is that of the plan, where it isn't given.
+    The dtype of the weights is that of the plan, where it isn't given. A run that compares with the model before training keeps that, too.
     """
     known = platform_data("model_sizes")
     dtypes = [dtype for setting in plan.settings.get("precision.weights", ()) for dtype in (setting.constants or ("auto",))]
@@ -102,4 +102,5 @@ def _bytes_of_parameter(plan: TrainingPlan, is_partly: bool, weights: str | None
     if is_partly:
         return size
     optimizer = str(plan.constant("optimizer.name") or "").rsplit(".", 1)[-1].lower()
-    return size * (2 + int(known["moments"].get(optimizer, 0)))
+    references = plan.constant("preference.precomputed") is False
+    return size * (2 + references + int(known["moments"].get(optimizer, 0)))

@@ -1,4 +1,4 @@
-"""Names that only a branch for CUDA, or for other devices than MPS, gives a value, and that the program reads whichever branch it takes.
+"""Names and attributes that only a branch for CUDA, or for other devices than MPS, gives a value, and that are read in any case.
 
 A check because it asks which branch would have given a name a value.
 """
@@ -12,6 +12,7 @@ from typing import Any
 from mpslint.checks._uses import FUNCTIONS
 from mpslint.core.finding import Related
 from mpslint.facts.facts import NameRead
+from mpslint.facts.values import Context
 from mpslint.program.any_round import SCOPES
 from mpslint.program.functions import own_names
 from mpslint.program.platform import load_platform
@@ -34,12 +35,54 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
         if any(_is_changed_by(one, read.node.id) for one in evidence.naming(read.node.id)):
             continue
         told.add(branch)
-        error = "UnboundLocalError" if _function_of(read, evidence) is not None else "NameError"
-        devices = sorted(_devices_of(branch))
-        condition = options["devices"].format(names=", ".join(devices)) if devices else options["cuda"]
-        related = Related(evidence.span_of(branch.test), f"{read.node.id} is assigned only under this test")
-        values = {"written": read.node.id, "error": error, "condition": condition}
-        yield Match(evidence.span_of(read.node), values, related=(related,), context=read.context, node=read.node)
+        yield _match(
+            read.node,
+            read.context,
+            branch,
+            "UnboundLocalError" if _function_of(read, evidence) is not None else "NameError",
+            evidence,
+            options,
+        )
+    for node, context in evidence.facts.lacking:
+        branch = _branch_of_attribute(node, context, evidence)
+        if branch is not None and branch not in told and _is_certain(node, evidence):
+            told.add(branch)
+            yield _match(node, context, branch, "AttributeError", evidence, options)
+
+
+def _match(node: ast.expr, context: Context, branch: ast.If, error: str, evidence: Evidence, options: Mapping[str, Any]) -> Match:
+    """Return what is said of a name or an attribute, and of the branch that alone gives it a value."""
+    written, devices = ast.unparse(node), sorted(_devices_of(branch))
+    condition = options["devices"].format(names=", ".join(devices)) if devices else options["cuda"]
+    related = Related(evidence.span_of(branch.test), f"{written} is assigned only under this test")
+    values = {"written": written, "error": error, "condition": condition}
+    return Match(evidence.span_of(node), values, related=(related,), context=context, node=node)
+
+
+def _branch_of_attribute(read: ast.Attribute, context: Context, evidence: Evidence) -> ast.If | None:
+    """Return the outermost `if` in which alone an attribute is given a value: one for devices that it names, or for CUDA.
+
+    None where a text names it (`hasattr`, `setattr`), where the error may be caught, or where nothing calls the function.
+    """
+    if None in context.calls or context.handlers:
+        return None
+    branches: set[ast.If | None] = set()
+    for node in evidence.naming(read.attr):
+        if not isinstance(node, ast.Attribute) or isinstance(node.ctx, ast.Del):
+            return None
+        if isinstance(node.ctx, ast.Store):
+            branches.add(_outermost_if(node, evidence))
+    branch = branches.pop() if len(branches) == 1 else None
+    asks_for_cuda = any(one.node is branch and one.source in load_platform().cuda_questions for one in evidence.facts.choices)
+    return branch if branch is not None and (asks_for_cuda or _devices_of(branch)) else None
+
+
+def _outermost_if(node: ast.AST, evidence: Evidence) -> ast.If | None:
+    """Return the `if` around all others that a statement is in, where nothing else of its function is around it."""
+    above, branch = evidence.above(node, (ast.stmt,)), None
+    while isinstance(above := evidence.above(above, (ast.stmt,)) if above is not None else None, ast.If):
+        branch = above
+    return branch if above is None or isinstance(above, FUNCTIONS) else None
 
 
 def _branch_that_binds(read: NameRead, evidence: Evidence) -> ast.If | None:
@@ -71,10 +114,7 @@ def _branch_for_devices(read: NameRead, evidence: Evidence) -> ast.If | None:
     found: set[ast.If | None] = set()
     for one in bindings:
         if evidence.above(one, FUNCTIONS) is scope:
-            above, branch = evidence.above(one, (ast.stmt,)), None
-            while isinstance(above := evidence.above(above, (ast.stmt,)) if above is not None else None, ast.If):
-                branch = above
-            found.add(branch if above is scope else None)
+            found.add(_outermost_if(one, evidence))
     branch = found.pop() if len(found) == 1 else None
     return branch if branch is not None and branch.lineno < read.node.lineno and _devices_of(branch) else None
 

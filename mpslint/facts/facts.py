@@ -295,7 +295,7 @@ class Preparation:
 
 
 SEEN = tuple(
-    "calls operators attributes environment imports handlers choices unbound accumulations passes gradients loops iterated windows "
+    "calls operators attributes environment imports handlers choices unbound lacking accumulations passes gradients loops iterated windows "
     "events commands configs".split()
 )
 """The parts of Facts that a walk adds to."""
@@ -315,6 +315,8 @@ class Facts:
     choices: list[Choice] = field(default_factory=list)
     unbound: list[NameRead] = field(default_factory=list)
     """Only from the first choice on."""
+    lacking: list[tuple[ast.Attribute, Context]] = field(default_factory=list)
+    """The attributes that are read of objects which certainly lack them."""
     accumulations: list[Accumulation] = field(default_factory=list)
     passes: list[Pass] = field(default_factory=list)
     gradients: list[Gradients] = field(default_factory=list)

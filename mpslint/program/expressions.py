@@ -59,7 +59,13 @@ def _name(m: Walker, node: ast.Name) -> Value:
 
 
 def _attribute(m: Walker, node: ast.Attribute) -> Value:
-    value = get_attribute(m, m.value(node.value), node.attr, node)
+    base = m.value(node.value)
+    try:
+        value = get_attribute(m, base, node.attr, node)
+    except Raised:
+        if isinstance(base, Instance) and not m.is_silent:
+            m.facts.lacking.append((node, m.context))
+        raise
     m.facts.uses.read(node, value)
     return value
 

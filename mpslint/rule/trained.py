@@ -71,7 +71,11 @@ def is_trained_as(setting: Setting, evidence: Evidence, options: Mapping[str, An
         return made is not None and any(part is made for model in models for part in behind(model, by_result))
     adapted = {id(one.receiver) for name in options.get("adapts", ()) for one in evidence.calls_of_method.get(name, ())}
     adapted |= {
-        id(model) for name in options.get("recasts", ()) for one in evidence.calls_of_method.get(name, ()) for model in _around(one)
+        id(model)
+        for name in options.get("recasts", ())
+        for one in evidence.calls_of_method.get(name, ())
+        if not one.given or any(dtype_of(argument) not in ("", setting.constant) for argument in one.given)
+        for model in _owners(one.receiver)
     }
     for run, given, name in _trainings(evidence):
         if name not in given or "peft_config" in given or order[id(run.call)] < order[id(call)] or _evaluates_by_default(run, evidence):
@@ -82,15 +86,15 @@ def is_trained_as(setting: Setting, evidence: Evidence, options: Mapping[str, An
                     return True
                 continue
             model = value.owner if isinstance(value, Instance) and EACH in value.slots else value
-            is_own = isinstance(model, Instance) and (model is call.result or model is call.receiver) and id(model) not in adapted
+            whole = [model, *_owners(model)]
+            is_own = any(one is call.result or one is call.receiver for one in whole) and adapted.isdisjoint(map(id, whole))
             if is_own and _has_dtype(value, setting):
                 return True
     return False
 
 
-def _around(call: Call) -> Iterator[Value]:
-    """Yield what a method is called on a part of."""
-    part = call.receiver
+def _owners(part: Value | None) -> Iterator[Value]:
+    """Yield what a value is a part of, the nearest first."""
     while isinstance(part, Instance) and part.owner is not None:
         part = part.owner
         yield part

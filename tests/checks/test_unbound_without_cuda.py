@@ -1,11 +1,11 @@
-"""Names that only a branch for CUDA gives a value."""
+"""Names and attributes that only a branch for CUDA, or for other devices than MPS, gives a value."""
 
 from __future__ import annotations
 
 import pytest
 
 from mpslint.engine import check
-from mpslint.source.reader import read
+from mpslint.source import reader as source
 from mpslint.target.target import default_target
 
 BRANCH = 'if torch.cuda.is_available():\n    d = "cuda"\n'
@@ -29,6 +29,46 @@ BRANCH = 'if torch.cuda.is_available():\n    d = "cuda"\n'
 )
 def test_a_name_is_found_where_the_walk_reads_it_without_a_value(text: str, is_found: bool) -> None:
     """Whatever else may give it a value, on any path, leaves it alone."""
-    found = check(read("train.py", f"import torch\n\n{text}".encode()), default_target()).findings
+    found = check(source.read("train.py", f"import torch\n\n{text}".encode()), default_target()).findings
+
+    assert any(one.rule == "MPS567" for one in found) == is_found
+
+
+OF_AN_OBJECT = """import torch
+
+
+class Run:
+    def __init__(self, device):
+        {made}
+
+    def step(self):
+        {read}
+
+
+Run("mps").step()
+"""
+IF_CUDA = "if torch.cuda.is_available():\n            self.kind = 1"
+
+
+@pytest.mark.parametrize(
+    ("made", "read", "is_found"),
+    [
+        (IF_CUDA, "print(self.kind)", True),
+        (
+            'if device == "cuda":\n            self.kind = 1\n        elif device == "cpu":\n            self.kind = 2',
+            "print(self.kind)",
+            True,
+        ),
+        ('if device == "cuda":\n            self.kind = 1\n        else:\n            self.kind = 2', "print(self.kind)", False),
+        (IF_CUDA, "print(self.kind if hasattr(self, 'kind') else None)", False),
+        (IF_CUDA, "print(torch.cuda.is_available() and self.kind)", False),
+        (IF_CUDA, "try:\n            print(self.kind)\n        except AttributeError:\n            pass", False),
+        (f"{IF_CUDA}\n        self.kind = 2", "print(self.kind)", False),
+        ("self.kind = 2", f"del self.kind\n        {IF_CUDA}\n        print(self.kind)", False),
+    ],
+)
+def test_an_attribute_is_found_where_its_object_lacks_it(made: str, read: str, is_found: bool) -> None:
+    """An object of a class of the program has what the branches of this run gave it, and nothing else."""
+    found = check(source.read("train.py", OF_AN_OBJECT.format(made=made, read=read).encode()), default_target()).findings
 
     assert any(one.rule == "MPS567" for one in found) == is_found

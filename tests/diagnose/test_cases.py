@@ -329,3 +329,11 @@ def test_a_missing_dimension_is_explained_where_torch_1_13_pads(line: str, torch
     )
 
     assert diagnose(log_of_bytes(text.encode(), "log"), {"torch": torch}).outcome is outcome
+
+
+def test_the_path_of_a_kernel_names_its_package_where_the_frames_are_cut() -> None:
+    """The kernels of torch_sparse and its kin say in which file they are; those of other packages lie elsewhere."""
+    text = 'RuntimeError: row.device().is_cpu() INTERNAL ASSERT FAILED at "{}":7, please report a bug to PyTorch. row must be CPU tensor'
+    told = [diagnosed(text.format(path)).cause for path in ("csrc/cpu/diag_cpu.cpp", "detectron2/layers/csrc/nms_cpu.cpp")]
+
+    assert [cause is not None and "torch_sparse" in cause.explanation.means for cause in told] == [True, False]
