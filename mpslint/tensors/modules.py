@@ -309,7 +309,7 @@ def call_module(
         given = {**_of_class(own, module), **held, **named, **keywords}
         ordered = {key: given[key] for key in sorted(given, key=lambda key: key not in own.called_with)}
         return apply(m, done, GivenByName(ordered, False), node, result)
-    if positional and not is_without_graph(m):
+    if positional and not is_without_graph(m) and not is_without_weights(module):
         note_frozen(m, module, positional[0].value)
     inputs = [one for argument in (*positional, *keywords.values()) for one in met(argument.value, argument.node)]
     if own is None and module.call is not None and module.name and not fits(module.name, load_kinds().module_makers):
