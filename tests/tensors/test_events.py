@@ -62,7 +62,7 @@ def test_what_raises_is_an_event(code: str) -> None:
     """A program that raises has a sure event in the line that raises, and none before; one that doesn't raise has none."""
     line = line_that_raises(HEAD + code)
 
-    sure = [event for event in events_of(HEAD + code) if event.certainty is Certainty.SURE and event.kind != "frozen"]  # wrong, and raises nothing
+    sure = [event for event in events_of(HEAD + code) if event.certainty is Certainty.SURE]
 
     if line:
         assert any(line in lines_of(event) for event in sure)
