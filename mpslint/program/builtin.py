@@ -45,6 +45,7 @@ from mpslint.program.places import BOUNDED, MUTABLE, TYPES
 from mpslint.tensors import gone_through, loaders
 from mpslint.tensors.arguments import CallArguments
 from mpslint.tensors.kinds import load_kinds
+from mpslint.tensors.modules import unplace_within
 from mpslint.tensors.signatures import load_signatures
 from mpslint.tensors.traits import NUMBER, REAL, WHOLE, asked_for_tensor, is_array, is_tensor
 
@@ -234,6 +235,7 @@ def _setattr(m: Walker, owner: Value, name: Value, value: Value, node: ast.Call)
     if not names:
         may_raise(m)
         effects.change_any_attribute(m, owner, value)
+        unplace_within(m, owner)
     for one in names:
         with m.perhaps(is_sure=len(names) == 1):
             write_attribute(m, owner, one, value, node)

@@ -33,7 +33,7 @@ from mpslint.facts.values import (
 )
 from mpslint.program import builtin, config_files, effects, environment, fields, implicit, lengths, listed, lists
 from mpslint.program.called import record_call
-from mpslint.program.exits import Raised, may_raise
+from mpslint.program.exits import Raised, ends, may_raise
 from mpslint.program.functions import call_function
 from mpslint.program.lists import iterated
 from mpslint.program.machine import COMMAND_WORDS, Walker
@@ -192,6 +192,8 @@ def call_value(m: Walker, callee: Value, receiver: Value | None, arguments: Call
             effects.call(m, arguments.all)
         if receiver is not None and isinstance(node.func, ast.Attribute) and (own := method_of(receiver, node.func.attr)) is not None:
             effects.not_followed(m, [own, receiver, *arguments.all])  # the object may have another one of this name, or may not
+    if isinstance(callee, Known) and not callee.weak:
+        ends(m, node)  # None, a number and a text can't be called
     return call_outside(m, callee, receiver, arguments, node)
 
 

@@ -10,6 +10,7 @@ from mpslint.program.functions import call_function
 from mpslint.program.machine import Walker
 from mpslint.program.platform import Platform
 from mpslint.program.walk import walk
+from mpslint.tensors import libraries
 
 CONSTRUCTORS = ("__init__", "__new__", "__post_init__")
 
@@ -48,6 +49,7 @@ def walk_method(m: Walker, method: Function, receiver: Instance, context: Contex
     # What is None unless it's given, such as labels, may be in a batch.
     batch: dict[str, Value] = {one.arg: UNKNOWN for one, value in defaults.items() if isinstance(value, Known) and value.value is None}
     with m.store.path():
+        libraries.put_by_library(m, receiver)
         forget_unset(m, method, receiver)
         call_function(m, method, [receiver], batch, len(method.node.args.args) > 1, None)
     m.context = Context()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 
 from mpslint.facts.values import (
     UNKNOWN,
@@ -29,6 +30,8 @@ from mpslint.program.stubs import library as stubs
 from mpslint.program.walk import called_name
 from mpslint.tensors import domain, libraries
 from mpslint.tensors.arguments import CallArguments
+from mpslint.tensors.kinds import load_kinds
+from mpslint.tensors.traits import is_module
 
 WRITING = {"__setattr__": "builtins.object.__setattr__", "__delattr__": "builtins.delattr"}
 """Methods that every object has from Python, by the function that does the same."""
@@ -46,6 +49,7 @@ def call_outside(m: Walker, callee: Value, receiver: Value | None, arguments: Ca
     """Record a call of something outside the program, and return the object it makes."""
     implicit.called(m, arguments.all, implicit.ANY)
     method = node.func.attr if isinstance(node.func, ast.Attribute) and not m.is_known_module(receiver) else ""
+    receiver, method, arguments = _of_object(m, callee, receiver, method, arguments)
     entries = _entries(arguments.first()) if method == "update" and isinstance(receiver, Instance) else {}
     _change_given(m, callee, receiver, arguments, node)
     names = _names_of(callee)
@@ -93,6 +97,20 @@ def call_outside(m: Walker, callee: Value, receiver: Value | None, arguments: Ca
     about = domain.call(m, callee, name, method, receiver, arguments, node, result) or result
     domain.note_generator(m, name, arguments.keywords, about, node)
     return about
+
+
+def _of_object(
+    m: Walker, callee: Value, receiver: Value | None, method: str, arguments: CallArguments
+) -> tuple[Value | None, str, CallArguments]:
+    """Return what a method is called of, its name and arguments, also where it is read before, or a class's (`Module.to(net)`)."""
+    word = callee.name.rpartition(".")[2] if isinstance(callee, (Instance, Symbol)) else ""
+    own = callee.owner if isinstance(callee, Instance) and callee.call is None and not method else None
+    if own is not None and is_module(own):
+        return own, word, arguments
+    first = next(iter(arguments.given), None)
+    if isinstance(receiver, Symbol) and receiver.name in load_kinds().module_bases and isinstance(first, Instance) and is_module(first):
+        return first, word, replace(arguments, positional=arguments.positional[1:])
+    return receiver, method, arguments
 
 
 def _names_of(callee: Value) -> tuple[str, ...]:

@@ -31,7 +31,7 @@ from mpslint.tensors.layout import swap
 from mpslint.tensors.libraries import for_device, place
 from mpslint.tensors.meet import meet, met, name_device, note, note_unfollowed, note_use, wide
 from mpslint.tensors.methods import asked, moved
-from mpslint.tensors.modules import call_module, make_module, register, set_all, sorted_children, weights_of
+from mpslint.tensors.modules import call_module, make_module, register, set_all, sorted_children, unplace_within, weights_of
 from mpslint.tensors.signatures import load_signatures
 from mpslint.tensors.state import default_place, set_default
 from mpslint.tensors.traits import (
@@ -74,6 +74,9 @@ def call(
     """
     kinds = load_kinds()
     place(m, name, receiver, arguments, node)
+    for one in arguments.all:
+        if isinstance(one, Instance) and one.owner is not None and one.call is None and one.name.rpartition(".")[2] in kinds.moves:
+            unplace_within(m, one.owner)  # `partial(model.to, device)`
     if method in kinds.differentiates or name in kinds.differentiates:
         differentiate(m, [*arguments.all, *([receiver] if receiver is not None else [])])
     positional, keywords = arguments.positional, arguments.keywords
@@ -100,6 +103,8 @@ def call(
             return _set_mode(m, receiver, method, arguments, node)
         if fits(receiver.name, kinds.moved_whole) and any(isinstance(one, (Function, Bound)) for one in arguments.all):
             _take_along(m, receiver, receiver, UNKNOWN, CallArguments((Argument(UNKNOWN, node),), {}, False))  # `data.apply(function)`
+        if is_module(receiver) and _may_move(method, arguments):
+            unplace_within(m, receiver)
         if not receiver.kind and (made := _moved_unknown(m, receiver, method, arguments, node)):
             return made
         if is_module(receiver) and method in kinds.as_calls:
@@ -202,6 +207,12 @@ def _leave_to_library(m: Machine, values: list[Value]) -> None:
     for one in (inner for value in values for inner in elements_of(value)):
         if isinstance(one, Instance) and is_module(one) and devices_of(trait(one, PLACE)) == {load_kinds().default_place}:
             m.store.write(one.slots, PLACE, weakened(trait(one, PLACE)))
+
+
+def _may_move(method: str, arguments: CallArguments) -> bool:
+    """Return whether a method of a module may move it by what it is given: a function for its parts, other tensors for its weights."""
+    said = arguments.keywords.get(load_kinds().replaces_weights.get(method, ""))
+    return said is not None or any(isinstance(one, (Function, Bound)) for one in arguments.all)
 
 
 def hand_over(m: Machine, node: ast.Call, name: str, arguments: list[Argument]) -> None:

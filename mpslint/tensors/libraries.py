@@ -45,6 +45,8 @@ def place(m: Machine, name: str, receiver: Value | None, arguments: CallArgument
             elif is_module(one) or (one.cls is not None and (number == 0 or said == "*")):
                 note_wide_module(m, one, device, None, node)
                 move(m, one, device, None)
+                if name in kinds.gives_back and device.value == kinds.gpu:
+                    move(m, one, Known(kinds.default_place), None)
 
 
 def _summarise(m: Machine, sized: str, arguments: CallArguments, node: ast.AST) -> None:
@@ -117,12 +119,18 @@ def _placed(m: Machine, made: Instance) -> Known | None:
 
 def place_object(m: Machine, made: Instance) -> None:
     """Move an object whose methods a library calls, where it moves it first; where one lies that nobody makes isn't known."""
-    kinds = load_kinds()
-    if made.cls is not None and not kinds.placed_bases.isdisjoint(made.cls.outside_bases()) and not is_assumed(trait(made, PLACE)):
-        move(m, made, _placed(m, made) or Known(kinds.gpu, None, True, kinds.device_class), None)
-    elif made.call is None or not made.call.context.called:
+    if not put_by_library(m, made) and (made.call is None or not made.call.context.called):
         for value in [made, *made.slots.values()]:
             unplace_within(m, value)
+
+
+def put_by_library(m: Machine, made: Instance) -> bool:
+    """Move an object whose methods a library calls, where it is of a class that it moves first; return whether it is."""
+    kinds = load_kinds()
+    if made.cls is None or kinds.placed_bases.isdisjoint(made.cls.outside_bases()) or is_assumed(trait(made, PLACE)):
+        return False
+    move(m, made, _placed(m, made) or Known(kinds.gpu, None, True, kinds.device_class), None)
+    return True
 
 
 def _said_of_step(function: Function) -> Mapping[str, Any] | None:

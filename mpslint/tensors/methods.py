@@ -29,6 +29,7 @@ from mpslint.tensors.traits import (
     device_text,
     dtype_of,
     elements_of,
+    is_element,
     is_module,
     is_tensor,
     joined_trait,
@@ -60,8 +61,9 @@ def moved(
     if place is not None and receiver.slots.get(EACH, receiver) is not receiver:  # a batch takes along what was written into it
         held = [(key, one) for key, one in receiver.written_slots().items() if isinstance(one, Instance) and is_tensor(one)]
         made.slots |= {key: retyped(one, place=place) for key, one in held}
-        for key in (PLACE, EACH, *(key for key, _ in held)) if m.dropped is node else ():  # and moves in place
-            m.store.write(receiver.slots, key, made.slots[key])
+        if m.dropped is node or not is_element(receiver):  # and a tokenizer's moves in place, as what is only moved does
+            for key in (PLACE, EACH, *(key for key, _ in held)):
+                m.store.write(receiver.slots, key, made.slots[key] if m.dropped is node else UNKNOWN)
     if EACH not in receiver.slots:  # a batch that moves by itself uses nothing
         note_use(m, trait(made, PLACE))
     of = "move" if place is not None else "cast"

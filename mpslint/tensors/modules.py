@@ -8,6 +8,7 @@ from typing import Any
 
 from mpslint.core.knowledge import configuration_of, parameters_of
 from mpslint.facts.copied import copied
+from mpslint.facts.joined import join
 from mpslint.facts.values import (
     CHILD,
     RAISED,
@@ -243,6 +244,8 @@ def write_data(m: Machine, tensor: Instance, name: str, value: Value) -> bool:
     One parameter that stands for all of a module does so for all of them.
     """
     kinds = load_kinds()
+    if is_module(tensor) and tensor.cls is None and is_parameter(value):
+        m.store.write(tensor.slots, PLACE, join(trait(tensor, PLACE), joined_trait(value, PLACE)))  # the others of its weights stay
     if not is_tensor(tensor) or name not in kinds.views_without_graph | {kinds.graph_switch}:
         return False
     whole = tensor.owner if isinstance(tensor.owner, Instance) and is_module(tensor.owner) and tensor.call is None else None
@@ -256,8 +259,11 @@ def write_data(m: Machine, tensor: Instance, name: str, value: Value) -> bool:
     m.store.write(tensor.slots, DTYPE, dtype)
     layout = joined_trait(value, LAYOUT)
     m.store.write(tensor.slots, LAYOUT, layout)
-    if whole is not None and isinstance(layout, Known):
-        register(m, whole, Known(tensor.name.rpartition(".")[2]), tensor)  # the module holds no weight by name but one that is written
+    name = tensor.name.rpartition(".")[2]
+    if whole is not None and (name in whole.slots or isinstance(layout, Known)):
+        # The module holds no weight by name but one that is written, and is asked for it in the end: it has to lie so in every call.
+        is_always = name not in whole.slots and not any(one.receiver is whole for one in m.facts.calls)
+        register(m, whole, Known(name), tensor if is_always else UNKNOWN)
     return True
 
 
@@ -303,7 +309,7 @@ def call_module(
         given = {**_of_class(own, module), **held, **named, **keywords}
         ordered = {key: given[key] for key in sorted(given, key=lambda key: key not in own.called_with)}
         return apply(m, done, GivenByName(ordered, False), node, result)
-    if positional and not is_without_graph(m):
+    if positional and not is_without_graph(m) and not is_without_weights(module):
         note_frozen(m, module, positional[0].value)
     inputs = [one for argument in (*positional, *keywords.values()) for one in met(argument.value, argument.node)]
     if own is None and module.call is not None and module.name and not fits(module.name, load_kinds().module_makers):

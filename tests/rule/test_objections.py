@@ -126,6 +126,7 @@ def test_what_the_fix_leaves_where_it_is_speaks_not_against_it(tmp_path: Path) -
 ENDS = {
     "a key that a dict lacks": 'bs = {"cuda": 64, "cpu": 8}[device]',
     "an entry that a dict of its own class lacks": "class Sizes(dict):\n    pass\nsizes = Sizes(cuda=64)\nsizes['cpu'] = 8\nbs = sizes[device]",
+    "a function that a dict lacks": 'wait = {"cuda": torch.cuda.synchronize, "cpu": lambda: None}.get(device)\nwait()',
     "an attribute that a namespace lacks": "from types import SimpleNamespace\nbs = getattr(SimpleNamespace(cuda=64, cpu=8), device)",
     "a key that a TypedDict lacks": "from typing import TypedDict\nclass Sizes(TypedDict):\n    cuda: int\n    cpu: int\nbs = Sizes(cuda=64, cpu=8)[device]",
     "a number that the device has not": "where = torch.device(device + ':0' if device == 'cuda' else device)\nn = where.index + 1 if where.type != 'cpu' else 0",

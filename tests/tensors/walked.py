@@ -17,8 +17,8 @@ def facts_of(code: str) -> Facts:
 
 
 def events_of(code: str) -> list[TensorEvent]:
-    """Return the events of a program."""
-    return facts_of(code).events
+    """Return the events of a program; aside from what a layer is given that needs no gradient, which raises nothing and is common."""
+    return [one for one in facts_of(code).events if one.kind != "frozen"]
 
 
 def names_of(code: str) -> dict[str, Value]:
