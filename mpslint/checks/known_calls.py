@@ -18,7 +18,7 @@ from mpslint.checks.late_variable import is_in_force
 from mpslint.core.knowledge import given_fields, platform_data, rules_folder
 from mpslint.core.record import record
 from mpslint.core.versions import VersionRange, format_version
-from mpslint.facts.values import UNKNOWN, Argument, Call, Instance, Known, Lengths, Symbol, Value, alternatives_of
+from mpslint.facts.values import MAYBE, UNKNOWN, Argument, Call, Instance, Known, Lengths, Symbol, Value, alternatives_of
 from mpslint.rule.comparisons import call_holds, compare_all
 from mpslint.rule.judge import Match, calls
 from mpslint.rule.reader import RuleReader
@@ -33,6 +33,7 @@ from mpslint.tensors.signatures import load_signatures
 from mpslint.tensors.state import graph_switch
 from mpslint.tensors.traits import (
     GRAPH,
+    LAYOUT,
     PLACE,
     devices_of,
     dtype_of,
@@ -324,7 +325,7 @@ def _found(argument: Argument, what: Any, given: Mapping[str, Argument]) -> Iter
     """
     values = alternatives_of(argument.value)
     if what in ("strided", "apart", "repeated", "behind"):
-        yield lies(argument.value, what)
+        yield from [] if any(trait(one, LAYOUT) is MAYBE for one in values) and what != "behind" else [lies(argument.value, what)]
     elif what == "number":
         numbers = [value.value for value in values if isinstance(value, Known) and isinstance(value.value, (int, float))]
         yield from numbers if len(numbers) == len(values) else ()

@@ -182,8 +182,9 @@ def _carry(carried: dict[str, Value], started: dict[str, Value], own: dict[str, 
         value = _as_left(value, state)
         if isinstance(value, VALUES) and (_is_carried(value) or _is_carried(known)) and not covers(known, value):
             wider = join(known, value)  # where each round makes a tensor smaller, none has the dimensions of all
-            carried[name] = without_shape(wider) if name in carried else wider
-            is_new = True
+            wider = without_shape(wider) if name in carried else wider
+            if name not in carried or not covers(known, wider):  # what many have in common stays that
+                carried[name], is_new = wider, True
     return is_new
 
 

@@ -40,7 +40,7 @@ from mpslint.program.operators import is_hashable
 from mpslint.program.places import TYPES, entries_of
 from mpslint.program.stubs import library as stubs
 from mpslint.tensors import gone_through, methods
-from mpslint.tensors.traits import EACH, PARTS, PLACE, part_of
+from mpslint.tensors.traits import EACH, PARTS, PLACE, is_array, is_module, is_tensor, part_of
 
 
 @record(frozen=True)
@@ -202,7 +202,7 @@ def _attribute_of_instance(m: Walker, base: Instance, name: str, node: ast.expr 
         if (given := fields.from_getter(m, base, "__getattr__", name)) is not None:
             return given
     if base.call is not None and name in base.call.keywords:
-        return base.call.keywords[name].value
+        return _as_kept(base.call.keywords[name].value)
     if base.call is not None and name in base.call.inherited:
         return base.call.inherited[name].value
     if name == "__dict__":
@@ -220,6 +220,11 @@ def _attribute_of_instance(m: Walker, base: Instance, name: str, node: ast.expr 
     child = m.made(Instance(f"{base.name}.{name}", owner=base))
     base.slots[name] = child  # remembered, not written: a path that only reads it, such as a loop, leaves it what it was
     return child
+
+
+def _as_kept(given: Value) -> Value:
+    """Return what an object of outside has of an argument: of a number, or None, it may make something else, such as a tensor or a pair."""
+    return weakened(given) if isinstance(given, Known) and type(given.value) in (type(None), int, float) else given
 
 
 def _of_object(m: Walker, base: Instance, name: str, held: Value, node: ast.expr | None) -> Value:
@@ -280,6 +285,8 @@ def _item_of_object(m: Walker, base: Instance, index: Value) -> Value:
         raise Raised("KeyError")
     if key in base.slots or not (base.name or PLACE in base.slots):
         return base.slots.get(key) or UNKNOWN
+    if base.kind and not is_tensor(base) and not is_array(base) and not is_module(base):
+        return UNKNOWN  # of packed sequences, each part is something else
     part = m.made(part_of(base, f"{base.name}[]"))
     if text is not None and EACH not in base.slots:
         base.slots[key] = part  # remembered, as an attribute is

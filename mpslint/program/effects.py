@@ -12,6 +12,7 @@ from mpslint.facts.values import (
     TRAIT,
     UNKNOWN,
     Bound,
+    Call,
     Class,
     Function,
     FunctionNode,
@@ -28,6 +29,7 @@ from mpslint.program.machine import Walker
 from mpslint.program.places import CONTENT, Writes, is_vague, parts_of
 from mpslint.program.reach import CHANGING, Reach, extend, names_in, text_of_nodes, written_beside, written_by
 from mpslint.program.walk import at_once, walk
+from mpslint.tensors.signatures import load_signatures
 from mpslint.tensors.traits import is_tensor
 
 MOST_HELD = 50
@@ -184,10 +186,25 @@ def given_to(m: Walker, owner: Instance) -> tuple[dict[int, Value], bool]:
     if one is not None and id(one) not in m.store.held:
         found = _with(m, found, [one])
     for made in reversed(path):
-        given = made.call.given if made.call is not None else []
+        given = _taken(made, made.call) if made.call is not None else []
         found = _with(m, (found[0], found[1] or (made.call is not None and not made.call.names)), given)
         m.store.held[id(made)] = (made, *found)
     return found
+
+
+def _taken(made: Instance, call: Call) -> list[Value]:
+    """Return what an object may call of what it was given; of a layer that is known, no numbers that aren't (`Linear(data.width, 4)`)."""
+    own = load_signatures().get(made.name)
+    if own is None or not own.is_module or own.inside:
+        return call.given
+    by_name = {**dict(zip(own.parameters, call.arguments, strict=False)), **call.keywords}
+    held = {id(by_name[name].value) for name in own.registered if name in by_name}
+    return [one for one in call.given if id(one) in held or not (isinstance(one, Unknown) or _is_read(one))]
+
+
+def _is_read(value: Value) -> bool:
+    """Return whether a value is but an attribute of an object of outside, of which nothing is known."""
+    return isinstance(value, Instance) and value.cls is None and not value.kind and value.call is None and value.owner is not None
 
 
 def handed_on(m: Walker, owners: Iterable[Instance]) -> tuple[list[Value], bool]:

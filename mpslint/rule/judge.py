@@ -26,7 +26,7 @@ from mpslint.rule.trained import is_trained_as
 from mpslint.settings.arguments import exists
 from mpslint.settings.evidence import Evidence, once
 from mpslint.settings.plan import TrainingPlan
-from mpslint.settings.setting import Setting
+from mpslint.settings.setting import ENVIRONMENT, Setting
 from mpslint.source.files import is_beside
 from mpslint.tensors.kinds import fits
 from mpslint.tensors.state import graph_switch
@@ -314,7 +314,9 @@ def _holds(condition: Condition, match: Match, evidence: Evidence) -> bool:
     if subject == "setting" and (condition.options.get("elsewhere") or condition.options.get("in_run")):
         key: Any = "said", id(condition)
         if key not in evidence.memo:
-            said = (setting for one in evidence.file_plans.matched for setting in one.settings if setting.name in condition.names)
+            by_calls = [setting for one in evidence.file_plans.matched for setting in one.settings]
+            by_variables = [one for plan in evidence.plans for said in plan.settings.values() for one in said if one.dialect == ENVIRONMENT]
+            said = (one for one in (*by_calls, *by_variables) if one.name in condition.names)
             evidence.memo[key] = [one for one in said if setting_holds(one, condition)]
         in_run = condition.options.get("in_run")  # where it is reached for sure
         return any(one.context and is_certain(one.context) if in_run else one.node is not match.node for one in evidence.memo[key])

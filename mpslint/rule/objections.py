@@ -41,8 +41,13 @@ def objection_to(fixed: Evidence, written: Evidence, works: bool) -> str:
 def raised_by(fixed: Evidence, written: Evidence) -> str:
     """Return what ends a run only with other settings, with what to change; '' for nothing. Both walks are of the same syntax tree."""
     known = {_at(one) for one in written.facts.events}
-    ended = [one for one in fixed.facts.events if one.kind == "ended" and _at(one) not in known]
+    ended = [one for one in fixed.facts.events if one.kind == "ended" and _at(one) not in known and not _is_asked_for(one)]
     return next((_said(one, fixed, platform_data("events")) for one in (*ended, *_unbound(fixed, written))), "")
+
+
+def _is_asked_for(event: TensorEvent) -> bool:
+    """Return whether a program comes to an event only where the command line asks for what it doesn't do by default."""
+    return any(one.default is not None and one.default is not one.taken for one in event.context.guards)
 
 
 def _unbound(fixed: Evidence, written: Evidence) -> Iterator[TensorEvent]:

@@ -29,6 +29,8 @@ from mpslint.settings.roles import roles_that
 from mpslint.settings.setting import Setting
 from mpslint.source.document import Document, Kind, Part, Unread
 from mpslint.target.target import Target
+from mpslint.tensors import libraries
+from mpslint.tensors.kinds import load_kinds
 
 Rest = ParamSpec("Rest")
 Found = TypeVar("Found")
@@ -121,7 +123,10 @@ class Evidence:
     def device_choosers(self) -> tuple[Call, ...]:
         """The calls that make a Trainer or the like, those left out that are told to stay on the CPU."""
         choosers = (m for m in self.file_plans.matched if m.pattern.role in roles_that("chooses_device"))
-        return tuple(m.call for m in choosers if not any(s.name == "device.accelerator" and s.constants == ("cpu",) for s in m.settings))
+        on_cpu = load_kinds().puts_on_cpu
+        told = (m.call for m in choosers if not any(s.name == "device.accelerator" and s.constants == ("cpu",) for s in m.settings))
+        given = ((call, call.keywords.items()) for call in told)
+        return tuple(call for call, words in given if not any(libraries.said_by(one.value) in on_cpu.get(word, ()) for word, one in words))
 
     def runs_on(self, device: str) -> bool:
         """Return whether something of the program is put on a device (`mps`), which a torch that doesn't know the device never does."""

@@ -7,11 +7,25 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from mpslint.facts.values import Argument, Instance, Items, Known, Lengths, Shape, Value
+from mpslint.facts.values import MAYBE, Argument, Instance, Items, Known, Lengths, Shape, Value
 from mpslint.tensors.arguments import GivenByName
 from mpslint.tensors.shapes import shape_by, shape_of
 from mpslint.tensors.signatures import Signature
-from mpslint.tensors.traits import APART, LAYOUT, OFFSET, REPEATED, SHAPE, SWAPPED, Machine, is_number, is_true, joined_zero, layout_of
+from mpslint.tensors.traits import (
+    APART,
+    LAYOUT,
+    OFFSET,
+    REPEATED,
+    SHAPE,
+    SWAPPED,
+    Machine,
+    dtype_of,
+    is_number,
+    is_true,
+    joined_dtype,
+    joined_zero,
+    layout_of,
+)
 
 _RANKS = range(1, 9)
 """How many dimensions a tensor of which nothing is known may have."""
@@ -52,11 +66,10 @@ def lay_out(m: Machine, part: Instance, base: Value, index: ast.AST | None, valu
     """
     nodes: Sequence[ast.AST | None] = index.elts if isinstance(index, ast.Tuple) and index.elts else [index]
     values = value.values() if isinstance(value, Items) and value.kind == "tuple" else [value]
-    is_view = all(
-        isinstance(one, Known) or is_number(one) or is_true(joined_zero(one)) or getattr(one, "kind", "") == "slice" for one in values
-    )
-    if not is_view or len(nodes) != len(values):
+    if not all(map(_is_of_view, values)) or len(nodes) != len(values):
         return
+    if layout_of(base):
+        part.slots[LAYOUT] = MAYBE
     shape, are_several = shape_of(base), False
     for node, one, lengths in _dimensions(nodes, values, shape.lengths if shape is not None else ()):
         if isinstance(one, Known) and one.value in (None, Ellipsis):
@@ -69,6 +82,14 @@ def lay_out(m: Machine, part: Instance, base: Value, index: ast.AST | None, valu
         if has_gaps or (are_several and leaves_out):
             part.slots[LAYOUT] = APART
         are_several = are_several or kept != 1
+
+
+def _is_of_view(value: Value) -> bool:
+    """Return whether an index leaves a view of a tensor: a number, None, `...`, a slice, and no truth value, which gives a copy."""
+    if isinstance(value, Known):
+        return not isinstance(value.value, bool)
+    is_point = is_true(joined_zero(value)) and dtype_of(joined_dtype(value)) not in ("", "bool")
+    return is_number(value) or is_point or getattr(value, "kind", "") == "slice"
 
 
 def _dimensions(

@@ -78,20 +78,20 @@ def _chosen_by(m: Machine, name: str, operands: Sequence[Value], keywords: Mappi
     variables = ((word, _set_by(m, variable)) for variable, word in kinds.variables.get(package, {}).items())
     given += [(word, value) for word, value in variables if value is not None]
     given = [(word, value) for word, value in given if word in kinds.stays_on_cpu]
-    said = [(value, one) for word, value in given for one in alternatives_of(value) if _said(one) in kinds.puts_on_cpu.get(word, ())]
+    said = [(value, one) for word, value in given for one in alternatives_of(value) if said_by(one) in kinds.puts_on_cpu.get(word, ())]
     if said:
         is_sure = any(one is value and not is_weak(one) for value, one in said)
         return Known(kinds.default_place, node, not is_sure, kinds.device_class)
     asks = kinds.asks_for_gpu.get(package)
     is_asked = asks is not None and VersionRange.parse(asks["versions"]).matches(m.versions) and asks["by"] not in dict(given)
-    is_open = any(by.is_open for by, _ in choosers) or any(_said(one) is UNKNOWN for _, value in given for one in alternatives_of(value))
+    is_open = any(by.is_open for by, _ in choosers) or any(said_by(one) is UNKNOWN for _, value in given for one in alternatives_of(value))
     if is_asked or is_open:
         return Known(kinds.default_place, node, True, kinds.device_class)
-    may_stay = any(is_weak(value) or _said(value) not in kinds.stays_on_cpu[word] for word, value in given)
+    may_stay = any(is_weak(value) or said_by(value) not in kinds.stays_on_cpu[word] for word, value in given)
     return Known(kinds.gpu, node, may_stay, kinds.device_class)
 
 
-def _said(value: Value) -> object:
+def said_by(value: Value) -> object:
     """Return what an argument says: a constant, or the class of an object; UNKNOWN where that isn't known."""
     return value.value if isinstance(value, Known) else (isinstance(value, Instance) and value.name) or UNKNOWN
 

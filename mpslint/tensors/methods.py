@@ -6,6 +6,7 @@ import ast
 
 from mpslint.facts.values import UNKNOWN, Argument, Instance, Items, Known, Symbol, Value, alternatives_of, is_weak
 from mpslint.tensors.arguments import GivenByName
+from mpslint.tensors.dtypes import Typed, result_dtype
 from mpslint.tensors.gone_through import held_at
 from mpslint.tensors.graphs import without
 from mpslint.tensors.kinds import load_kinds
@@ -156,6 +157,9 @@ def attribute(m: Machine, base: Instance, name: str, node: ast.AST | None) -> Va
         return shape_of(base) if told is UNKNOWN else told
     if name in kinds.views:
         view = like(base, graph=without(trait(base, GRAPH)) if name in kinds.views_without_graph else None)
+        own, before = load_signatures().get(f"torch.{name}"), trait(base, DTYPE)
+        if own is not None and isinstance(before, Known):  # the real numbers of complex ones
+            view.slots[DTYPE] = result_dtype(own.dtype, [Typed(before.value, 2, before)], UNKNOWN, False)
         if name in kinds.views_swapped:
             signature, given = load_signatures()[f"{kinds.tensor}.{name}"], GivenByName({"input": Argument(base, node)}, False)
             view.slots[SHAPE] = shape_by(signature, given)

@@ -338,6 +338,9 @@ def call_module(
         tensors_only = (load_kinds().tensor,) * len(own.parts)
         give_parts(result, own.parts, own.part_classes or tensors_only, lambda word: dtype if word else UNKNOWN, place, graph, Known(False))
         made = result.slots["item", 0]
+        first = tensors[0].value if tensors else UNKNOWN
+        if isinstance(first, Instance) and isinstance(made, Instance) and first.kind:
+            made.kind = first.kind  # of packed sequences a layer makes packed ones
     else:
         typed(result, load_kinds().tensor, place=place, dtype=dtype, graph=graph, zero=Known(False) if own.zero == "never" else UNKNOWN)
     shape = shape_by(own, GivenByName({**_of_class(own, module), **named, **keywords}, False)) if own.shape else UNKNOWN

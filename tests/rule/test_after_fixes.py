@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+import mpslint
 from mpslint.cli.check import command
 from mpslint.core.finding import Safety, Severity
 from mpslint.engine import check
@@ -78,6 +79,14 @@ def test_the_note_names_what_comes_first_and_changes_nothing() -> None:
     assert note.fix is not None
     assert note.fix.safety is Safety.MANUAL
     assert not note.fix.edits
+
+
+def test_what_holds_only_before_the_fix_is_not_said() -> None:
+    """The run ends before the autocast with the default as it is written, and with its fix it's none of CUDA."""
+    option = "import argparse\nimport torch\nparser = argparse.ArgumentParser()\nparser.add_argument('--device', default='cuda')\nargs = parser.parse_args()\n"
+    net = "net = torch.nn.Linear(4, 4).to(args.device)\nwith torch.autocast(args.device.split(':')[0]):\n    net(torch.ones(4, 4).to(args.device))\n"
+
+    assert [one.rule for one in mpslint.check(option + net, select=["MPS502", "MPS111"]).findings] == ["MPS502"]
 
 
 def test_what_is_selected_now_is_an_error_now() -> None:

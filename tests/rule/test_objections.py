@@ -227,6 +227,7 @@ MODEL = "net = torch.nn.Linear(2, 2).to(args.device)\nnet(torch.zeros(2, 2, devi
         ("if args.fp16:\n    dtype = torch.float16\nprint(dtype)", "`dtype` in line 10 has no value then"),
         ("assert args.fp16", "`assert args.fp16` in line 8 ends the run then"),
         ("dtype = {True: torch.float16}[args.fp16]", "ends the run then"),
+        ("p.add_argument('--only', action='store_true')\nif p.parse_args().only:\n    assert args.fp16", ""),
         ("if args.fp16:\n    dtype = torch.float16\nelse:\n    dtype = torch.float32\nprint(dtype)", ""),
         ("dtype = {True: torch.float16}.get(args.fp16)", ""),
         ("dtype = torch.float32\nif args.fp16:\n    dtype = torch.float16\nprint(dtype)", ""),
@@ -427,3 +428,18 @@ def test_what_a_fix_leads_to_holds_it_back_where_it_would_be_made() -> None:
     code = "import argparse\nimport torch\nparser = argparse.ArgumentParser()\nparser.add_argument('--device', default='cuda')\ndevice = torch.device(parser.parse_args().device)\nplace = device.index if device.index is not None else torch.cuda.current_device()\nnet = torch.nn.Linear(3, 3).to(device)\nnet(torch.ones(3).to(device)).sum().backward()\ntorch.ones(3).to(place)\n"
 
     assert not mpslint.fix(code).applied
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        "import lightning\nfrom lightning.pytorch.accelerators import CPUAccelerator\nlightning.Trainer(accelerator=CPUAccelerator()).fit(Net(), data)\n",
+        "import os\nos.environ['ACCELERATE_USE_CPU'] = '1'\nfrom accelerate import Accelerator\nnet = Accelerator().prepare(torch.nn.Linear(3, 3))\n",
+    ],
+)
+def test_what_is_told_to_stay_on_the_cpu_uses_no_gpu(run: str) -> None:
+    """By an object, or by a variable."""
+    choice = "import torch\ndevice = torch.device('cuda' if torch.cuda.is_available() else 'cpu')\nx = torch.ones(2).to(device) + 1\n"
+    (found,) = mpslint.check(choice + run, select=["MPS503"]).findings
+
+    assert "Trainer or Accelerator" not in found.message

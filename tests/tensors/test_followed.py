@@ -11,7 +11,7 @@ from mpslint.core.finding import Safety
 from mpslint.facts.events import Certainty
 from mpslint.session.runs import check_paths
 from mpslint.session.session import Options
-from mpslint.tensors.traits import PLACE, devices_of, joined_trait
+from mpslint.tensors.traits import PLACE, devices_of, dtype_of, joined_dtype, joined_trait
 from tests.tensors.programs import HEAD
 from tests.tensors.walked import events_of, names_of
 
@@ -39,6 +39,8 @@ SILENT = {
     "fields that are replaced": "import dataclasses\n@dataclasses.dataclass\nclass Pair:\n    x: torch.Tensor\n    def to(self, dev):\n        return dataclasses.replace(self, **{one.name: getattr(self, one.name).to(dev) for one in dataclasses.fields(self)})\nPair(torch.ones(3)).to(dev).x + torch.ones(3, device=dev)\n",
     "a list is no array": "def move(x):\n    return torch.from_numpy(x).to(dev) if isinstance(x, np.ndarray) else x\ny = move([])\nif isinstance(y, torch.Tensor):\n    y + torch.ones(4)\n",
     "weights of an attention that aren't needed": "net = nn.MultiheadAttention(4, 2).to(dev)\nx = torch.ones(3, 2, 4, device=dev)\nout, weights = net(x, x, x, need_weights=False)\ntorch.zeros(3, dtype=torch.float64, device=dev if weights is not None else 'cpu')\n",
+    "what a distribution makes of a number": "place = 'cpu'\ntry:\n    torch.distributions.Bernoulli(probs=0.5).probs.cpu()\nexcept AttributeError:\n    place = dev\ntorch.zeros(3, dtype=torch.float64, device=place)\n",
+    "what a layer makes of packed sequences": "net = nn.LSTM(3, 4).to(dev)\npacked = nn.utils.rnn.pack_padded_sequence(torch.ones(5, 2, 3, device=dev), [5, 4])\ndata, sizes, at, back = net(packed)[0]\nsizes + torch.ones(1)\ndata, sizes, at, back = packed\nsizes + torch.ones(1)\n",
     "an attribute of a library's dict": "from easydict import EasyDict\ncfg = EasyDict()\ncfg.model = {'device': 'cpu'}\ntorch.zeros(3, dtype=torch.float64, device=getattr(cfg.model, 'device', dev))\n",
     "what a library calls before": "import lightning as L\nclass Net(L.LightningModule):\n    def __init__(self):\n        super().__init__()\n        self.table = None\n    def setup(self, stage):\n        self.table = torch.ones(3)\n    def training_step(self, batch, number):\n        torch.zeros(3, dtype=torch.float64 if self.table is None else torch.float32, device=dev)\nL.Trainer().fit(Net(), data)\n",
 }
@@ -150,3 +152,19 @@ def test_the_lengths_of_unpacked_sequences_lie_on_the_cpu(place: str, count: int
     code = f"{HEAD}{packed}x, lengths = nn.utils.rnn.pad_packed_sequence(packed)\ntorch.arange(2, device='{place}') < lengths\n"
 
     assert len(events_of(code)) == count
+
+
+LAYERS = "import elsewhere\n{head}class Net(nn.Module):\n    def __init__(self, width):\n        super().__init__()\n        self.layers = nn.ModuleList()\n        for _ in range({count}):\n            self.layers.append(nn.Linear(width, 4))\n    def forward(self, x):\n        for layer in self.layers:\n            x = layer(x)\n        return x\nnet = Net({width}).to(dev)\nfor batch in elsewhere.loader():\n    batch = batch.to(dev)\n    y = net(batch.x)\n    z = nn.Linear(4, 4).to(dev)(y)\n"
+
+
+@pytest.mark.parametrize("count", [3, 4, 5, 6])
+def test_what_many_layers_give_is_the_same_in_each_round(count: int) -> None:
+    """However many they are: nothing is forgotten because another walk shows no news again."""
+    events = events_of(LAYERS.format(head=HEAD, count=count, width=4))
+
+    assert not [event for event in events if event.certainty is Certainty.UNKNOWN]
+
+
+def test_the_real_part_of_complex_numbers_is_real() -> None:
+    """It has half their bits."""
+    assert dtype_of(joined_dtype(names_of(HEAD + "x = torch.ones(3, dtype=torch.complex64).real\n")["x"])) == "float32"
