@@ -32,6 +32,7 @@ from mpslint.tensors.shapes import shape_of
 from mpslint.tensors.signatures import load_signatures
 from mpslint.tensors.state import graph_switch
 from mpslint.tensors.traits import (
+    GIVEN_BACK,
     GRAPH,
     LAYOUT,
     PLACE,
@@ -118,8 +119,9 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
 
 
 def _lies_on_gpu(call: Call) -> bool:
-    """Return whether what a call makes lies on the Mac's GPU in the end."""
-    return call.result is not None and devices_of(trait(call.result, PLACE)) == {load_kinds().gpu}
+    """Return whether what a call makes lies on the Mac's GPU in the end, or until a library moves it back."""
+    place = trait(call.result, PLACE) if call.result is not None else UNKNOWN
+    return devices_of(place) == {load_kinds().gpu} or (isinstance(place, Known) and place.source == GIVEN_BACK)
 
 
 def _is_meant(entry: KnownCall, call: Call, evidence: Evidence) -> bool:

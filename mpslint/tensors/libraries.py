@@ -15,7 +15,21 @@ from mpslint.tensors.kinds import fits, load_kinds
 from mpslint.tensors.meet import Met, is_assumed, meet, met, note, note_unfollowed, note_use, wide
 from mpslint.tensors.methods import note_wide_module
 from mpslint.tensors.modules import move, unplace_within
-from mpslint.tensors.traits import DTYPE, EACH, PARTS, PLACE, Machine, devices_of, elements_of, is_module, joined_trait, like, trait, typed
+from mpslint.tensors.traits import (
+    DTYPE,
+    EACH,
+    GIVEN_BACK,
+    PARTS,
+    PLACE,
+    Machine,
+    devices_of,
+    elements_of,
+    is_module,
+    joined_trait,
+    like,
+    trait,
+    typed,
+)
 
 
 def place(m: Machine, name: str, receiver: Value | None, arguments: CallArguments, node: ast.AST) -> None:
@@ -46,7 +60,7 @@ def place(m: Machine, name: str, receiver: Value | None, arguments: CallArgument
                 note_wide_module(m, one, device, None, node)
                 move(m, one, device, None)
                 if name in kinds.gives_back and device.value == kinds.gpu:
-                    move(m, one, Known(kinds.default_place), None)
+                    move(m, one, Known(kinds.default_place, source=GIVEN_BACK), None)
 
 
 def _summarise(m: Machine, sized: str, arguments: CallArguments, node: ast.AST) -> None:

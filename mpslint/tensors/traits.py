@@ -216,6 +216,10 @@ def device_text(value: Value) -> str:
     return ""
 
 
+GIVEN_BACK = "given back"
+"""The source of the place of what a library had on the GPU, and moves back to the CPU in the end."""
+
+
 def devices_of(value: Value) -> frozenset[str]:
     """Return the devices that a value may name; with '' among them where one isn't known."""
     if value is UNKNOWN:
