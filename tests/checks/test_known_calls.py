@@ -174,6 +174,7 @@ SIZED = [
     ("torch.nn.LSTM(4, 4, num_layers=2, dropout=0.5).to('mps')(x[:, :4])", "2.13", False),
     ("torch.tril(torch.full((3, 3), float('inf'), device='mps'), diagonal=-1)", "2.6", True),
     ("torch.full((3, 3), float('-inf'), device='mps').tril(-1)", "2.6", True),
+    ("torch.full((3, 3), -torch.inf, device='mps').tril(-1)", "2.6", True),
     ("torch.tril(torch.full((3, 3), 1.0, device='mps'), diagonal=-1)", "2.6", False),
     ("torch.tril(torch.full((3, 3), float('inf'), device='mps'))", "2.6", False),
     ("torch.count_nonzero(torch.empty(0, 2, device='mps'))", "2.5.1", True),
