@@ -309,7 +309,7 @@ def _found(argument: Argument, what: Any, given: Mapping[str, Argument]) -> Iter
         yield lies(argument.value, what)
     elif what == "number":
         # `torch.flip(x, [0])` takes one dimension as a list
-        values = [one.values()[0] if isinstance(one, Items) and not one.open and len(one.slots) == 1 else one for one in values]
+        values = tuple(one.values()[0] if isinstance(one, Items) and not one.open and len(one.slots) == 1 else one for one in values)
         numbers = [value.value for value in values if isinstance(value, Known) and isinstance(value.value, (int, float))]
         yield from numbers if len(numbers) == len(values) else ()
     elif what == "made_by":
