@@ -212,6 +212,8 @@ SIZED = [
     ("x[:1].flip(1)", "2.0", False),
     ("F.softplus(x)", "2.0", True),
     ("F.softplus(x, beta=1.0)", "2.0", False),
+    ("torch.nn.Softplus().to('mps')(x)", "2.0", True),
+    ("torch.nn.Softplus(1.0).to('mps')(x)", "2.0", False),
     ("torch.nextafter(torch.zeros(1, device='mps'), x)", "2.6", True),
     ("torch.nextafter(x, x)", "2.6", False),
     ("torch.distributions.Categorical(torch.softmax(x, 0).t())", "2.6", True),
