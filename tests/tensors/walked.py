@@ -17,8 +17,8 @@ def facts_of(code: str) -> Facts:
 
 
 def events_of(code: str) -> list[TensorEvent]:
-    """Return the events of a program."""
-    return facts_of(code).events
+    """Return the events of a program, without what layers are given that needs no gradient: sound programs give that, too."""
+    return [event for event in facts_of(code).events if event.kind != "frozen"]
 
 
 def names_of(code: str) -> dict[str, Value]:
