@@ -29,7 +29,9 @@ class CompileKnowledge(BuildHookInterface):  # type: ignore[misc]
 
         target = Path(tempfile.mkdtemp()) / "_catalogue.py"
         data = pprint.pformat(compiled(ROOT / "rules"), width=140, sort_dicts=False)
-        target.write_text(f'"""Generated when the wheel was built, from `rules/`."""\n\nDATA = {data}\n', encoding="utf-8")
+        # Python shows an infinite number as a name.
+        head = '"""Generated when the wheel was built, from `rules/`."""\n\nfrom math import inf\n\n'
+        target.write_text(f"{head}DATA = {data}\n", encoding="utf-8")
         build_data["force_include"][str(target)] = "mpslint/_catalogue.py"
         from mpslint.rule.frameworks import compiled_words
 
