@@ -18,7 +18,7 @@ from mpslint.checks.late_variable import is_in_force
 from mpslint.core.knowledge import given_fields, platform_data, rules_folder
 from mpslint.core.record import record
 from mpslint.core.versions import VersionRange, format_version
-from mpslint.facts.values import MAYBE, UNKNOWN, Argument, Call, Instance, Known, Lengths, Symbol, Value, alternatives_of
+from mpslint.facts.values import MAYBE, UNKNOWN, Argument, Call, Instance, Items, Known, Lengths, Symbol, Value, alternatives_of
 from mpslint.rule.comparisons import call_holds, compare_all
 from mpslint.rule.judge import Match, calls
 from mpslint.rule.reader import RuleReader
@@ -329,6 +329,8 @@ def _found(argument: Argument, what: Any, given: Mapping[str, Argument]) -> Iter
     if what in ("strided", "apart", "repeated", "behind"):
         yield from [] if any(trait(one, LAYOUT) is MAYBE for one in values) and what != "behind" else [lies(argument.value, what)]
     elif what == "number":
+        # `torch.flip(x, [0])` takes one dimension as a list
+        values = tuple(one.values()[0] if isinstance(one, Items) and not one.open and len(one.slots) == 1 else one for one in values)
         numbers = [value.value for value in values if isinstance(value, Known) and isinstance(value.value, (int, float))]
         yield from numbers if len(numbers) == len(values) else ()
     elif what == "made_by":
