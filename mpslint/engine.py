@@ -216,7 +216,8 @@ def _after_fixes(
     if is_offered and (objection := objection_to(after, evidence, works)):
         found = [replace(one, fix=advised(one.fix, f", but {objection}")) if one.rule in ids else one for one in found]
     if any(one.kind == "absent" for one in evidence.facts.events):  # the run ends there
-        minor = {one.rule for one in found if one.rule not in ids and one.severity is not Severity.ERROR}
+        devices = {rule.id for rule in rules if rule.leads_to}
+        minor = {one.rule for one in found if one.rule not in devices and one.severity is not Severity.ERROR}
         left = {(one.rule, one.span) for rule in rules if rule.id in minor for one in _findings(rule, after, shown)}
         found = [one for one in found if one.rule not in minor or one.severity is Severity.ERROR or (one.rule, one.span) in left]
     known = {(one.rule, one.span) for one in found}

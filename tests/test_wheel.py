@@ -25,7 +25,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("site")
     package = folder / "mpslint"
     shutil.copytree(ROOT / "mpslint", package, ignore=shutil.ignore_patterns("__pycache__"))
-    (package / "_catalogue.py").write_text(f"DATA = {compiled(ROOT / 'rules')!r}\n", encoding="utf-8")
+    (package / "_catalogue.py").write_text(f"from math import inf\n\nDATA = {compiled(ROOT / 'rules')!r}\n", encoding="utf-8")
     (package / "_words.py").write_text(f"DATA = {{'frameworks': {compiled_words()!r}}}\n", encoding="utf-8")
     return folder
 
