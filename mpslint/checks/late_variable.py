@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Mapping
+from itertools import accumulate
 from typing import Any
 
 from mpslint.core.finding import Edit, Related, Span
@@ -80,8 +81,9 @@ def _import_before(evidence: Evidence, write: EnvironmentWrite) -> ast.stmt | No
 
 def _brings_torch(fact: Import) -> bool:
     known = platform_data("environment")
-    package = fact.name.split(".")[0]
-    return package in known["import_torch"] or (package in known["import_torch_by_name"] and isinstance(fact.node, ast.ImportFrom))
+    package, *_ = names = [*accumulate(fact.name.split("."), "{}.{}".format)]
+    by_name = package in known["import_torch_by_name"] and isinstance(fact.node, ast.ImportFrom)
+    return by_name or not set(names).isdisjoint(known["import_torch"])
 
 
 def _use_before(evidence: Evidence, write: EnvironmentWrite) -> ast.AST | None:

@@ -35,14 +35,11 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
         if any(_is_changed_by(one, read.node.id) for one in evidence.naming(read.node.id)):
             continue
         told.add(branch)
-        yield _match(
-            read.node,
-            read.context,
-            branch,
-            "UnboundLocalError" if _function_of(read, evidence) is not None else "NameError",
-            evidence,
-            options,
-        )
+        is_local = _function_of(read, evidence) is not None
+        is_local = is_local and not isinstance(
+            evidence.above(read.node, (*FUNCTIONS, ast.ClassDef)), ast.ClassDef
+        )  # a class reads names otherwise
+        yield _match(read.node, read.context, branch, "UnboundLocalError" if is_local else "NameError", evidence, options)
     for node, context in evidence.facts.lacking:
         branch = _branch_of_attribute(node, context, evidence)
         if branch is not None and branch not in told and _is_certain(node, evidence):

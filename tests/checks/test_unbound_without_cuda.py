@@ -34,6 +34,18 @@ def test_a_name_is_found_where_the_walk_reads_it_without_a_value(text: str, is_f
     assert any(one.rule == "MPS567" for one in found) == is_found
 
 
+@pytest.mark.parametrize(
+    ("read", "error"),
+    [("print(d)", "UnboundLocalError"), ("class A:\n        x = d", "NameError")],
+)
+def test_the_error_is_that_of_the_scope_that_reads(read: str, error: str) -> None:
+    """The body of a class looks a name up otherwise than the function around it."""
+    text = f"import torch\n\n\ndef run():\n    if torch.cuda.is_available():\n        d = object\n    {read}\n\n\nrun()\n"
+    found = check(source.read("train.py", text.encode()), default_target()).findings
+
+    assert [one.message.endswith(f"raises {error}.") for one in found if one.rule == "MPS567"] == [True]
+
+
 OF_AN_OBJECT = """import torch
 
 
