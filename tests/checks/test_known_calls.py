@@ -148,12 +148,39 @@ def test_a_fault_is_told_where_its_operands_are_such(expression: str, torch: str
 
 @pytest.mark.parametrize(("reduce", "is_told"), [("mean", True), ("sum", False), ("amax", False)])
 def test_a_method_is_asked_for_its_own_arguments(reduce: str, is_told: bool) -> None:
-    """A row about a function of torch, with arguments, says nothing of the method: its arguments stand elsewhere."""
+    """What a row about a function of torch asks of its arguments is asked of the method's, which stand one place earlier."""
     text = f'import torch\n\nx = torch.zeros(8, device="mps")\ni = torch.zeros(8, dtype=torch.long, device="mps")\nx.scatter_reduce(0, i, torch.ones(8, device="mps"), reduce="{reduce}")\n'
 
     found = mpslint.check(text, target={"torch": "2.10"}, select=["MPS911"]).findings
 
     assert [one.rule for one in found] == ["MPS911"] * is_told
+
+
+METHODS = [
+    ("x.unique()", "2.6", ["MPS929"]),
+    ("x.cpu().unique()", "2.6", []),
+    ("x.unique(dim=0)", "2.9", ["MPS910"]),
+    ("x.unique(dim=None)", "2.9", []),
+    ("x.logit(0.7)", "2.13", ["MPS929"]),
+    ("x.logit(0.3)", "2.13", []),
+    ("x.histc(8192)", "2.14", ["MPS929"]),
+    ("x.histc(100)", "2.14", []),
+    ("x.unfold(0, 2, 1)", "2.5", []),
+    ("x.where(x > 0, x)", "2.4", []),
+    ("x.t().polygamma(1)", "2.11", ["MPS929"]),
+    ("x.polygamma(1)", "2.11", []),
+]
+"""Methods of a tensor on the GPU with more than 16,777,216 elements, and what is told of them with a torch."""
+
+
+@pytest.mark.parametrize(("call", "torch", "rules"), METHODS)
+def test_a_method_does_what_the_function_does_that_takes_the_same(call: str, torch: str, rules: list[str]) -> None:
+    """`F.unfold` isn't the function of `x.unfold`, nor is `x.where(condition, other)` called as `torch.where(condition, x, other)` is."""
+    text = f'import torch\n\nx = torch.ones(5000, 5000, device="mps")\ny = {call}\n'
+
+    found = mpslint.check(text, target={"torch": torch, "macos": "15.0"}, select=["MPS910", "MPS912", "MPS929"]).findings
+
+    assert [one.rule for one in found] == rules
 
 
 SIZED = [
