@@ -183,6 +183,52 @@ def test_a_method_does_what_the_function_does_that_takes_the_same(call: str, tor
     assert [one.rule for one in found] == rules
 
 
+REPORTED = [
+    ("F.gumbel_softmax(x)", "2.8", "MPS929"),
+    ("F.gumbel_softmax(x.cpu())", "2.8", ""),
+    ("F.gumbel_softmax(x)", "2.9", ""),
+    ("torch.rand_like(x.t())", "2.9", "MPS929"),
+    ("torch.randn_like(x)", "2.9", ""),
+    ("torch.randn_like(x[:, 0])", "2.9", ""),
+    ("torch.randn_like(x.t(), memory_format=torch.contiguous_format)", "2.9", ""),
+    ("torch.randn_like(x.t(), device='cpu')", "2.9", ""),
+    ("torch.rand(8, dtype=torch.bfloat16, device='mps')", "2.14", "MPS929"),
+    ("torch.rand(8, dtype=torch.bfloat16)", "2.14", ""),
+    ("torch.rand(8, device='mps')", "2.14", ""),
+    ("torch.rand(8, dtype=torch.bfloat16, device='mps')", "2.15", ""),
+    ("x.byte() >> 4", "2.5", "MPS929"),
+    ("x.byte() << 4", "2.5", ""),
+    ("x.int() >> 4", "2.5", ""),
+    ("x.byte() >> 4", "2.6", ""),
+    ("x[:1].unique(return_counts=True)", "2.8", ""),
+    ("F.pad(torch.arange(65536, device='mps'), (0, 1))", "2.14", "MPS929"),
+    ("F.pad(torch.arange(65535, device='mps'), (0, 1))", "2.14", ""),
+    ("F.pad(torch.arange(65536.0, device='mps'), (0, 1))", "2.14", ""),
+    ("torch.zeros(70000, device='mps').unique(return_counts=True)", "2.14", "MPS916"),
+    ("torch.zeros(70000, device='mps').unique()", "2.14", ""),
+    ("torch.zeros(700, device='mps').unique(return_counts=True)", "2.14", ""),
+]
+"""Expressions with a matrix `x` on the GPU, and the rule that tells of them with a torch, on macOS 14."""
+
+
+@pytest.mark.parametrize(("expression", "torch", "rule"), REPORTED)
+def test_a_reported_case_is_told_and_its_neighbours_are_not(expression: str, torch: str, rule: str) -> None:
+    text = f"import torch\nimport torch.nn.functional as F\n\nx = torch.ones(2, 4, device='mps')\ny = {expression}\n"
+
+    found = mpslint.check(text, target={"torch": torch, "macos": "14.5"}, select=["MPS916", "MPS929"]).findings
+
+    assert [one.rule for one in found] == [rule] * bool(rule)
+
+
+@pytest.mark.parametrize(("size", "told"), [("1, 4", True), ("2, 4", False), ("1", False)])
+def test_unique_forgot_dimensions_behind_one_of_size_one(size: str, told: bool) -> None:
+    text = f"import torch\n\nx = torch.ones({size}, device='mps')\ny = x.unique()\n"
+
+    found = mpslint.check(text, target={"torch": "2.0", "macos": "14.5"}, select=["MPS929"]).findings
+
+    assert any("pytorch#104879" in one.message for one in found) is told
+
+
 SIZED = [
     ("F.adaptive_avg_pool2d(image(10, 10), (7, 7))", "2.8", True),
     ("F.adaptive_avg_pool2d(image(14, 14), (7, 7))", "2.8", False),
