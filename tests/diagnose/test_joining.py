@@ -73,7 +73,9 @@ def test_a_fault_that_quotes_the_text_of_the_log_explains_it(tmp_path: Path) -> 
     script = tmp_path / "train.py"
     script.write_text('import torch\n\nx = torch.ones(2, 4, 1, 30, 1, device="mps")\nprint(x.sum(dim=-2))\n')
 
-    text = "torch==2.4.1\nfailed assertion `[MPSNDArray, initWithBuffer:descriptor:] Error: buffer is not large enough. Must be 960 bytes'\n"
+    text = (
+        "torch==2.4.1\nfailed assertion `[MPSNDArray, initWithBuffer:descriptor:] Error: buffer is not large enough. Must be 960 bytes'\n"
+    )
     source = joined(text, script)
 
     assert [(one.finding.rule, one.finding.place.line) for one in source.explaining] == [("MPS929", 4)]
