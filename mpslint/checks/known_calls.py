@@ -143,18 +143,27 @@ def _is_meant(entry: KnownCall, call: Call, evidence: Evidence) -> bool:
 
 def _as_methods(entry: KnownCall, evidence: Evidence) -> Iterator[Match]:
     """Yield the methods of tensors on the GPU that are functions of torch which an entry is about (`x.kthvalue(2)`)."""
-    is_any = not (entry.condition.named_arguments or entry.condition.arguments)  # whose places count the tensor itself
-    if not (entry.inside or entry.given) or entry.condition.subject != "call" or not is_any:
+    if entry.condition.subject != "call":
         return
     for name in entry.condition.names:
         method = name.rpartition(".")[2]
-        # A function of torch that tensors have as a method too; `torch_scatter.scatter` and `torch.sparse.mm` are other ones.
-        is_method = {name, f"{load_kinds().tensor}.{method}"} <= load_signatures().keys()
-        for call in evidence.calls_of_method.get(method, ()) if is_method else ():
-            if call.receiver is not None and _is_gpu_tensor(call.receiver):
+        asked = replace(entry.condition, subject="method", names=(method,), positional=entry.condition.positional[1:])
+        for call in evidence.calls_of_method.get(method, ()) if _is_as_method(name) else ():
+            if call.receiver is not None and _is_gpu_tensor(call.receiver) and call_holds(call, asked):
                 written = ast.unparse(call.node.func)
                 values = {"value": name, "written": written}
                 yield Match(evidence.span_of(call.node.func), values, call=call, context=call.context, node=call.node)
+
+
+def _is_as_method(name: str) -> bool:
+    """Return whether tensors have a function of torch as a method, which takes the same behind the tensor.
+
+    `torch_scatter.scatter` is another one, and so are `torch.sparse.mm` and `torch.nn.functional.unfold`.
+    """
+    function, method = (load_signatures().get(one) for one in (name, f"{load_kinds().tensor}.{name.rpartition('.')[2]}"))
+    if function is None or method is None:
+        return False
+    return all(one == other for one, other in zip(function.parameters[1:], method.parameters[1:], strict=False))
 
 
 def _as_operators(entry: KnownCall, evidence: Evidence) -> Iterator[Match]:

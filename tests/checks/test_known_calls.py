@@ -148,12 +148,85 @@ def test_a_fault_is_told_where_its_operands_are_such(expression: str, torch: str
 
 @pytest.mark.parametrize(("reduce", "is_told"), [("mean", True), ("sum", False), ("amax", False)])
 def test_a_method_is_asked_for_its_own_arguments(reduce: str, is_told: bool) -> None:
-    """A row about a function of torch, with arguments, says nothing of the method: its arguments stand elsewhere."""
+    """What a row about a function of torch asks of its arguments is asked of the method's, which stand one place earlier."""
     text = f'import torch\n\nx = torch.zeros(8, device="mps")\ni = torch.zeros(8, dtype=torch.long, device="mps")\nx.scatter_reduce(0, i, torch.ones(8, device="mps"), reduce="{reduce}")\n'
 
     found = mpslint.check(text, target={"torch": "2.10"}, select=["MPS911"]).findings
 
     assert [one.rule for one in found] == ["MPS911"] * is_told
+
+
+METHODS = [
+    ("x.unique()", "2.6", ["MPS929"]),
+    ("x.cpu().unique()", "2.6", []),
+    ("x.unique(dim=0)", "2.9", ["MPS910"]),
+    ("x.unique(dim=None)", "2.9", []),
+    ("x.logit(0.7)", "2.13", ["MPS929"]),
+    ("x.logit(0.3)", "2.13", []),
+    ("x.histc(8192)", "2.14", ["MPS929"]),
+    ("x.histc(100)", "2.14", []),
+    ("x.unfold(0, 2, 1)", "2.5", []),
+    ("x.where(x > 0, x)", "2.4", []),
+    ("x.t().polygamma(1)", "2.11", ["MPS929"]),
+    ("x.polygamma(1)", "2.11", []),
+]
+"""Methods of a tensor on the GPU with more than 16,777,216 elements, and what is told of them with a torch."""
+
+
+@pytest.mark.parametrize(("call", "torch", "rules"), METHODS)
+def test_a_method_does_what_the_function_does_that_takes_the_same(call: str, torch: str, rules: list[str]) -> None:
+    """`F.unfold` isn't the function of `x.unfold`, nor is `x.where(condition, other)` called as `torch.where(condition, x, other)` is."""
+    text = f'import torch\n\nx = torch.ones(5000, 5000, device="mps")\ny = {call}\n'
+
+    found = mpslint.check(text, target={"torch": torch, "macos": "15.0"}, select=["MPS910", "MPS912", "MPS929"]).findings
+
+    assert [one.rule for one in found] == rules
+
+
+REPORTED = [
+    ("F.gumbel_softmax(x)", "2.8", "MPS929"),
+    ("F.gumbel_softmax(x.cpu())", "2.8", ""),
+    ("F.gumbel_softmax(x)", "2.9", ""),
+    ("torch.rand_like(x.t())", "2.9", "MPS929"),
+    ("torch.randn_like(x)", "2.9", ""),
+    ("torch.randn_like(x[:, 0])", "2.9", ""),
+    ("torch.randn_like(x.t(), memory_format=torch.contiguous_format)", "2.9", ""),
+    ("torch.randn_like(x.t(), device='cpu')", "2.9", ""),
+    ("torch.rand(8, dtype=torch.bfloat16, device='mps')", "2.14", "MPS929"),
+    ("torch.rand(8, dtype=torch.bfloat16)", "2.14", ""),
+    ("torch.rand(8, device='mps')", "2.14", ""),
+    ("torch.rand(8, dtype=torch.bfloat16, device='mps')", "2.15", ""),
+    ("x.byte() >> 4", "2.5", "MPS929"),
+    ("x.byte() << 4", "2.5", ""),
+    ("x.int() >> 4", "2.5", ""),
+    ("x.byte() >> 4", "2.6", ""),
+    ("x[:1].unique(return_counts=True)", "2.8", ""),
+    ("F.pad(torch.arange(65536, device='mps'), (0, 1))", "2.14", "MPS929"),
+    ("F.pad(torch.arange(65535, device='mps'), (0, 1))", "2.14", ""),
+    ("F.pad(torch.arange(65536.0, device='mps'), (0, 1))", "2.14", ""),
+    ("torch.zeros(70000, device='mps').unique(return_counts=True)", "2.14", "MPS916"),
+    ("torch.zeros(70000, device='mps').unique()", "2.14", ""),
+    ("torch.zeros(700, device='mps').unique(return_counts=True)", "2.14", ""),
+]
+"""Expressions with a matrix `x` on the GPU, and the rule that tells of them with a torch, on macOS 14."""
+
+
+@pytest.mark.parametrize(("expression", "torch", "rule"), REPORTED)
+def test_a_reported_case_is_told_and_its_neighbours_are_not(expression: str, torch: str, rule: str) -> None:
+    text = f"import torch\nimport torch.nn.functional as F\n\nx = torch.ones(2, 4, device='mps')\ny = {expression}\n"
+
+    found = mpslint.check(text, target={"torch": torch, "macos": "14.5"}, select=["MPS916", "MPS929"]).findings
+
+    assert [one.rule for one in found] == [rule] * bool(rule)
+
+
+@pytest.mark.parametrize(("size", "told"), [("1, 4", True), ("2, 4", False), ("1", False)])
+def test_unique_forgot_dimensions_behind_one_of_size_one(size: str, told: bool) -> None:
+    text = f"import torch\n\nx = torch.ones({size}, device='mps')\ny = x.unique()\n"
+
+    found = mpslint.check(text, target={"torch": "2.0", "macos": "14.5"}, select=["MPS929"]).findings
+
+    assert any("pytorch#104879" in one.message for one in found) is told
 
 
 SIZED = [

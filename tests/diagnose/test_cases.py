@@ -149,6 +149,8 @@ def test_the_versions_of_the_log_decide() -> None:
     assert diagnosed(backward + text).outcome is Explained.UNCERTAIN
     assert diagnosed(f"torch==2.5.1\n{text}").outcome is Explained.UNCERTAIN
     assert diagnosed(f"torch==2.5.1\n{backward}{text}").outcome is Explained.EXPLAINED
+    assert title(f"torch==2.7.1\n{backward}{text}") == "The backward pass of BatchNorm fails before torch 2.14"
+    assert diagnosed(f"torch==2.14.0\n{backward}{text}").outcome is Explained.UNCERTAIN
 
 
 @pytest.mark.parametrize(

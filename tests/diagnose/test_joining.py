@@ -68,6 +68,19 @@ def test_precision_is_explained_by_its_finding_on_its_line(script: Path) -> None
     assert (found.explaining[0].finding.rule, found.explaining[0].in_traceback) == ("MPS101", True)
 
 
+def test_a_fault_that_quotes_the_text_of_the_log_explains_it(tmp_path: Path) -> None:
+    """An abort has no traceback: what check says of the sum names the text that it ends with."""
+    script = tmp_path / "train.py"
+    script.write_text('import torch\n\nx = torch.ones(2, 4, 1, 30, 1, device="mps")\nprint(x.sum(dim=-2))\n')
+
+    text = (
+        "torch==2.4.1\nfailed assertion `[MPSNDArray, initWithBuffer:descriptor:] Error: buffer is not large enough. Must be 960 bytes'\n"
+    )
+    source = joined(text, script)
+
+    assert [(one.finding.rule, one.finding.place.line) for one in source.explaining] == [("MPS929", 4)]
+
+
 def test_a_frame_of_another_file_does_not_count(script: Path) -> None:
     """Line 5 of something else is no line of the source."""
     trace = f'Traceback (most recent call last):\n  File "/home/me/other.py", line 5, in <module>\n    args = ...\n{FP16}\n'

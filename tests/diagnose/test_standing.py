@@ -110,7 +110,7 @@ def test_versions_may_be_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     log = f"Traceback (most recent call last):\n  {BACKWARD}{VIEW}"
     assert asked(log).exit_code == 1
     assert asked(log, "--torch", "2.5.1").exit_code == 0
-    assert asked(f"torch==2.9.1\n{log}", "--torch", "2.5.1").exit_code == 1
+    assert asked(f"torch==2.14.0\n{log}", "--torch", "2.5.1").exit_code == 1
 
 
 @pytest.mark.parametrize(
