@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 FIELDS = (
-    "forms parameters rest called_with operands anywhere on_cpu alike scalars gives parts places each dtype dtype_argument "
-    "place_argument makes keeps_place place graph zero shape copies in_place data layout attribute weights takes does registered "
-    "inside with_arguments with_tensors"
+    "forms parameters rest called_with operands anywhere on_cpu alike scalars gives parts part_classes places each dtype "
+    "dtype_argument place_argument makes keeps_place place graph zero shape copies in_place data layout attribute weights takes does "
+    "registered inside with_arguments with_tensors"
 ).split()
 LEFT_TO_THE_FIRST = ("gives", "parts", "dtype", "zero", "shape", "graph", "each", "dtype_argument", "place_argument", "in_place", "layout")
 """What a form that changes its first argument doesn't say: it gives that argument."""
