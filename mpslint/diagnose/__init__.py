@@ -53,13 +53,15 @@ def diagnose(log: Log, given: Mapping[str, Version] = MappingProxyType({})) -> D
 def _groups(log: Log, matches: Sequence[TextMatch]) -> list[list[TextMatch]]:
     """Return the matches of each message together, without the lines of code that raise it where it stands elsewhere, too.
 
-    Two out-of-memory texts are one only with one verdict.
+    Two out-of-memory texts are one only with one verdict, and two texts about an operator or a name only where it is the same one.
     """
 
-    def verdict(match: TextMatch) -> str:
-        return read_out_of_memory(match.squeezed).verdict if match.message.reader == MEMORY else ""
+    def subject(match: TextMatch) -> tuple[str, ...]:
+        if match.message.reader in (OPERATOR, NAME):
+            return tuple(_captures(log, match).values())
+        return (read_out_of_memory(match.squeezed).verdict,) if match.message.reader == MEMORY else ()
 
-    groups = grouped(((match.message.id, verdict(match)), match) for match in matches).values()
+    groups = grouped(((match.message.id, subject(match)), match) for match in matches).values()
     return [[match for match in group if len(group) == 1 or not is_code(log.text, match.start)] or group for group in groups]
 
 
@@ -69,7 +71,7 @@ def _symptom(
     """Return one message of the log with everything that is known about it."""
     first = group[0]
     memory = read_out_of_memory(first.squeezed) if first.message.reader == MEMORY else None
-    captures = {name: unwrap(log.text[start:end]).strip("'\"` ") for name, (start, end) in first.captures.items()}
+    captures = _captures(log, first)
     explanation, found = known.verdicts[memory.verdict] if memory else first.message.explanation, dict[str, str]()
     if first.message.reader in (OPERATOR, NAME):
         explanation, found = explanation_of(first.message, first.squeezed, captures, known.verdicts)
@@ -90,6 +92,11 @@ def _symptom(
         library=library,
         follows=_explained_by(first, matches),
     )
+
+
+def _captures(log: Log, match: TextMatch) -> dict[str, str]:
+    """Return what a message captured, by name."""
+    return {name: unwrap(log.text[start:end]).strip("'\"` ") for name, (start, end) in match.captures.items()}
 
 
 def _quote(text: str, match: TextMatch) -> str:

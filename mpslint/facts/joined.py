@@ -27,6 +27,9 @@ from mpslint.facts.values import (
     is_weak,
 )
 
+_UNCHANGED = ("tuple", "iterator")
+"""Kinds of lists whose parts nothing replaces, so that one may stand for many."""
+
 
 def same(a: Value, b: Value) -> bool:
     """Return whether two values are known to be equal."""
@@ -95,6 +98,11 @@ def _common(values: list[Value], is_part: bool = False) -> Value:
 
     Their elements are joined too, but not the elements of these: that work would multiply with each level.
     """
+    first = values[0]
+    rows = [one.slots for one in values if isinstance(one, Items) and isinstance(first, Items) and one.kind == first.kind and not one.open]
+    if isinstance(first, Items) and first.kind in _UNCHANGED and len(rows) == len(values) and {len(one) for one in rows} == {len(rows[0])}:
+        sources = tuple(source for one in values if isinstance(one, Items) for source in one.sources)
+        return Items(first.kind, {number: join_all([one[number] for one in rows]) for number in first.slots}, first.origin, sources=sources)
     slots = [value.slots for value in values if isinstance(value, Instance) and value.cls is None]
     kinds = {value.kind for value in values if isinstance(value, Instance)} - {""}
     keys = [key for key in slots[0] if is_trait(key) and all(key in one for one in slots)] if len(slots) == len(values) else []

@@ -102,7 +102,7 @@ def call(
         if not receiver.kind and method.startswith(kinds.graph_switch):
             return _set_mode(m, receiver, method, arguments, node)
         if fits(receiver.name, kinds.moved_whole) and any(isinstance(one, (Function, Bound)) for one in arguments.all):
-            _take_along(m, receiver, receiver, UNKNOWN, CallArguments((Argument(UNKNOWN, node),), {}, False))  # `data.apply(function)`
+            _take_along(m, receiver, receiver, UNKNOWN, CallArguments((Argument(UNKNOWN, node),), {}, False), node)  # `data.apply(f)`
         if is_module(receiver) and _may_move(method, arguments):
             unplace_within(m, receiver)
         if not receiver.kind and (made := _moved_unknown(m, receiver, method, arguments, node)):
@@ -278,13 +278,13 @@ def _moved_unknown(m: Machine, receiver: Instance, method: str, arguments: CallA
         if where is not None:
             m.store.write(receiver.slots, *((PLACE, UNKNOWN) if is_kept else (PARTS, where)))  # a tensor stays, a module has moved
         made = retyped(receiver, **{name: one for name, one in (("place", where), ("dtype", dtype)) if one is not None})
-        _take_along(m, receiver, made, where, arguments)
+        _take_along(m, receiver, made, where, arguments, node)
         wide(m, node, receiver, trait(made, DTYPE), trait(made, PLACE), "cast" if where is None else "move", f"{kinds.tensor}.{method}")
         return made
     for key, value in ((PLACE, where), (DTYPE, dtype)):
         if value is not None:
             m.store.write(receiver.slots, key, value)
-    _take_along(m, receiver, receiver, where, arguments)
+    _take_along(m, receiver, receiver, where, arguments, node)
     if where is not None:
         if load_kinds().is_absent(device_text(where)):
             name_device(m, node, where)
@@ -296,10 +296,12 @@ def _moved_unknown(m: Machine, receiver: Instance, method: str, arguments: CallA
     return receiver
 
 
-def _take_along(m: Machine, receiver: Instance, moved: Instance, where: Value | None, arguments: CallArguments) -> None:
+def _take_along(m: Machine, receiver: Instance, moved: Instance, where: Value | None, arguments: CallArguments, node: ast.Call) -> None:
     """Move the tensors that the program wrote into an object which is moved. A module leaves them where they are, data takes them along."""
     takes_all = fits(receiver.name, load_kinds().moved_whole) and len(arguments.all) == 1
     for key, held in list(receiver.slots.items()):
+        if takes_all and where is not None and not is_trait(key) and is_tensor(held):
+            wide(m, node, held, joined_trait(held, DTYPE), where, "move")
         if where is not None and not is_trait(key) and (taken := _taken(held, where, takes_all)) is not held:
             m.store.write(moved.slots, key, taken)
 

@@ -58,7 +58,7 @@ def test_what_a_message_names_decides() -> None:
     )
     no_type = "TypeError: Trying to convert {} to the MPS backend but it does not have support for that dtype."
     assert title(no_type.format("ComplexDouble")) == "A complex number reached MPS"
-    assert title(no_type.format("Float8_e4m3fn")) == "MPS has no such number type"
+    assert title(no_type.format("UInt16")) == "MPS has no such number type"
     loftq = f'Traceback (most recent call last):\n  File "{SITE}/peft/utils/loftq_utils.py", line 206, in loftq_init\n    x = y\n'
     assert title(f"{loftq}AssertionError: Torch not compiled with CUDA enabled") == "LoftQ of peft quantizes on CUDA"
 
@@ -339,3 +339,36 @@ def test_the_path_of_a_kernel_names_its_package_where_the_frames_are_cut() -> No
     told = [diagnosed(text.format(path)).cause for path in ("csrc/cpu/diag_cpu.cpp", "detectron2/layers/csrc/nms_cpu.cpp")]
 
     assert [cause is not None and "torch_sparse" in cause.explanation.means for cause in told] == [True, False]
+
+
+NOT_IMPLEMENTED = "NotImplementedError: The operator 'aten::{}' is not currently implemented for the MPS device."
+
+
+def test_each_operator_of_a_log_is_told() -> None:
+    """Two operators in one log are two causes, and the same one twice is one, found two times."""
+    log = "\n".join(map(NOT_IMPLEMENTED.format, ("max_pool3d_with_indices", "upsample_trilinear3d.out", "max_pool3d_with_indices")))
+    told = [(one.captures["operator"], one.times) for one in diagnosed(log).causes]
+    assert told == [("aten::max_pool3d_with_indices", 2), ("aten::upsample_trilinear3d.out", 1)]
+
+
+def test_a_fallback_of_lerp_is_the_cause_of_the_complex_number_behind_it() -> None:
+    """The abort of torch 2.0 behind a call of lerp_ speaks of no complex number of the program."""
+    abort = "c10::TypeError: Trying to convert ComplexFloat to the MPS backend but it does not have support for that dtype."
+    assert title(f"  self.cluster_size.data.lerp_(cluster_size, 1 - self.decay)\nlibc++abi: terminating: {abort}") == (
+        "lerp_ ended in this abort, not a complex number of yours"
+    )
+    assert title(abort) == "A complex number reached MPS"
+
+
+def test_an_eight_bit_float_needs_another_type_or_torch() -> None:
+    """torch 2.15 brought float8_e4m3fn to MPS: what runs it has no use for the advice to install it."""
+    text = "TypeError: Trying to convert Float8_e4m3fn to the MPS backend but it does not have support for that dtype."
+    said = [diagnose(log_of_bytes(text.encode(), "log"), {"torch": version}).causes[0].explanation for version in ((2, 9), (2, 15))]
+    assert [len(one.changes) for one in said] == [2, 1]
+
+
+def test_a_strategy_of_ray_is_not_answered_with_auto() -> None:
+    """Ray's prepare_trainer refuses what isn't a strategy of its own, so that accelerator="cpu" is what helps."""
+    text = "ValueError: You set `strategy=<{}Strategy object at 0x17f>` but strategies from the DDP family are not supported on the MPS accelerator."
+    assert title(text.format("ray.train.lightning.RayDDP")) == "Lightning refuses Ray's strategy on MPS"
+    assert title(text.format("lightning.pytorch.strategies.DDP")) == "Lightning refuses this strategy on MPS"

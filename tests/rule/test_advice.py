@@ -28,3 +28,26 @@ def test_pairs_are_padded_by_their_own_collator(tmp_path: Path, trl: str, advice
     (found,) = (one for result in results for one in result.findings)
     assert found.fix is not None
     assert found.fix.summary.startswith(advice)
+
+
+@pytest.mark.parametrize(
+    ("rule", "code", "advice"),
+    [
+        (
+            "MPS111",
+            'import torch\n\nscaler = torch.amp.GradScaler("cuda")\nwith torch.autocast("cuda", dtype=torch.float16):\n    pass\n',
+            "for float16 pass that device to GradScaler, too",
+        ),
+        (
+            "MPS516",
+            "import lightning as L\nfrom ray.train.lightning import RayDDPStrategy\n\ntrainer = L.Trainer(strategy=RayDDPStrategy())\n",
+            'Set accelerator="cpu" on the Mac',
+        ),
+    ],
+)
+def test_the_advice_counts_with_what_stands_beside(tmp_path: Path, rule: str, code: str, advice: str) -> None:
+    """A scaler for CUDA beside an autocast for CUDA has to change, too, and Ray's Trainer takes Ray's strategies alone."""
+    (tmp_path / "train.py").write_text(code)
+    (found,) = (one for result in check_paths([str(tmp_path)], Options(isolated=True, select=(rule,))) for one in result.findings)
+    assert found.fix is not None
+    assert advice in found.fix.summary
