@@ -35,7 +35,7 @@ from mpslint.facts.values import (
 from mpslint.facts.values import Mapping as DictValue
 from mpslint.program.walk import walk
 from mpslint.rule.guards import is_caught, is_of_one_process, is_skipped, on_every_way
-from mpslint.rule.judge import Match
+from mpslint.rule.judge import Match, Peers
 from mpslint.settings.evidence import Evidence, once
 from mpslint.settings.spelling import WrittenSetting, as_on, quote_of
 from mpslint.tensors.traits import is_module
@@ -297,19 +297,23 @@ def rewrite(match: Match, evidence: Evidence) -> WrittenSetting | None:
         new = f"({new})"
     shown = f".{new}" if is_method else new
     reason = "a class of this program has .cuda() and no .to()" if _without_to(evidence) else ""
-    if any(_is_scripted(one, evidence) for one in match.peers.matches):
+    if _is_scripted(evidence, match.peers):
         reason = "torch.jit.script compiles code that moves something to CUDA, and can't choose a device in it"
     if named is not None and named.edits:
         return WrittenSetting((Edit(match.span, new), *named.edits), f"{shown}, with {named.name} = {choice}", reason=reason)
     return WrittenSetting((Edit(match.span, new),), shown, reason=reason)
 
 
-def _is_scripted(match: Match, evidence: Evidence) -> bool:
-    """Return whether a place is in a function that TorchScript compiles: one that it decorates, or the forward of a module."""
+@once
+def _is_scripted(evidence: Evidence, peers: Peers) -> bool:
+    """Return whether one of some places is in a function that TorchScript compiles: one that it decorates, or the forward of a module."""
     run = evidence.whole or evidence
     names = {one for one in run.naming("script") if isinstance(one, ast.Attribute) and ast.unparse(one.value).endswith("jit")}
-    function = evidence.above(match.node, (ast.FunctionDef,)) if match.node is not None and names else None
-    return isinstance(function, ast.FunctionDef) and (function.name == "forward" or not names.isdisjoint(function.decorator_list))
+    nodes = (one.node for one in peers.matches if one.node is not None) if names else ()
+    functions = {evidence.above(node, (ast.FunctionDef,)) for node in nodes}
+    return any(
+        isinstance(one, ast.FunctionDef) and (one.name == "forward" or not names.isdisjoint(one.decorator_list)) for one in functions
+    )
 
 
 @once

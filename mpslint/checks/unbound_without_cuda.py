@@ -18,7 +18,7 @@ from mpslint.program.functions import own_names
 from mpslint.program.platform import load_platform
 from mpslint.program.walk import at_once, bound_by
 from mpslint.rule.judge import Match
-from mpslint.settings.evidence import Evidence
+from mpslint.settings.evidence import Evidence, once
 from mpslint.tensors.kinds import load_kinds
 
 PERHAPS = (ast.IfExp, ast.BoolOp, *SCOPES)
@@ -61,10 +61,14 @@ def _branch_of_attribute(read: ast.Attribute, context: Context, evidence: Eviden
 
     None where a text names it (`hasattr`, `setattr`), where the error may be caught, or where nothing calls the function.
     """
-    if None in context.calls or context.handlers:
-        return None
+    return None if None in context.calls or context.handlers else _branch_around_writes(evidence, read.attr)
+
+
+@once
+def _branch_around_writes(evidence: Evidence, name: str) -> ast.If | None:
+    """Return that `if` for the attributes of a name, however they are read."""
     branches: set[ast.If | None] = set()
-    for node in evidence.naming(read.attr):
+    for node in evidence.naming(name):
         if not isinstance(node, ast.Attribute) or isinstance(node.ctx, ast.Del):
             return None
         if isinstance(node.ctx, ast.Store):
@@ -104,16 +108,18 @@ def _branch_for_devices(read: NameRead, evidence: Evidence) -> ast.If | None:
 
     A function that nothing calls isn't known to get MPS.
     """
-    scope = _function_of(read, evidence)
     if None in read.context.calls:
         return None
-    bindings = [one for one in evidence.naming(read.node.id) if read.node.id in bound_by(one)]
-    found: set[ast.If | None] = set()
-    for one in bindings:
-        if evidence.above(one, FUNCTIONS) is scope:
-            found.add(_outermost_if(one, evidence))
-    branch = found.pop() if len(found) == 1 else None
+    branch = _branch_around_bindings(evidence, read.node.id, _function_of(read, evidence))
     return branch if branch is not None and branch.lineno < read.node.lineno and _devices_of(branch) else None
+
+
+@once
+def _branch_around_bindings(evidence: Evidence, name: str, scope: ast.AST | None) -> ast.If | None:
+    """Return the outermost `if` in which alone a name of a function, or of the module, is given a value; None where there is none."""
+    bindings = (one for one in evidence.naming(name) if name in bound_by(one) and evidence.above(one, FUNCTIONS) is scope)
+    found = {_outermost_if(one, evidence) for one in bindings}
+    return found.pop() if len(found) == 1 else None
 
 
 def _devices_of(branch: ast.If) -> set[str]:

@@ -8,8 +8,7 @@ import pytest
 
 from mpslint.core.knowledge import platform_data
 from mpslint.core.versions import VersionRange
-from mpslint.program.platform import NO_ANSWER, load_platform
-from tests.program.cuda_machine import with_cuda
+from mpslint.program.platform import NO_ANSWER, load_platform, with_cuda
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from mpslint.program import evaluator
+from mpslint.program.platform import with_cuda
 from mpslint.rewrite.apply import fix
 from mpslint.rule.loading import load_rules
 from mpslint.rule.rule import Example, Rule
@@ -16,7 +17,6 @@ from mpslint.settings.evidence import gather_evidence
 from mpslint.settings.setting import load_vocabulary
 from mpslint.source.document import Document
 from mpslint.source.reader import read
-from tests.program.cuda_machine import with_cuda
 from tests.rule.cases import examples_of
 
 KEPT = frozenset(name for name, kind in load_vocabulary().items() if kind.elsewhere)
