@@ -35,10 +35,8 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
         if any(_is_changed_by(one, read.node.id) for one in evidence.naming(read.node.id)):
             continue
         told.add(branch)
-        is_local = _function_of(read, evidence) is not None
-        is_local = is_local and not isinstance(
-            evidence.above(read.node, (*FUNCTIONS, ast.ClassDef)), ast.ClassDef
-        )  # a class reads names otherwise
+        in_class = isinstance(evidence.above(read.node, (*FUNCTIONS, ast.ClassDef)), ast.ClassDef)  # which reads names otherwise
+        is_local = _function_of(read, evidence) is not None and not in_class
         yield _match(read.node, read.context, branch, "UnboundLocalError" if is_local else "NameError", evidence, options)
     for node, context in evidence.facts.lacking:
         branch = _branch_of_attribute(node, context, evidence)

@@ -277,17 +277,21 @@ def compare(m: Walker, left: Value, op: ast.cmpop, right: Value, node: ast.expr)
 def _same_name(left: Value, right: Value) -> bool | None:
     """Return whether two values are one thing from outside, by their names; None where that isn't known: packages rename things."""
     if isinstance(left, Symbol) and isinstance(right, Symbol):
-        names = [
-            f"{one.name.split('.')[0]}.{dtype}" if (dtype := load_kinds().dtype_named(one.name)) else one.name for one in (left, right)
-        ]
-        within = {
-            name.rpartition(".")[0].rpartition(".")[2] for name in names
-        }  # a package gives what is in one of its parts again in another
-        return True if names[0] == names[1] else False if len(within) == 1 and names[0].split(".")[0] == names[1].split(".")[0] else None
+        names = [_dtype_or_name(one.name) for one in (left, right)]
+        # What is in one part of a package may be in another part, too: torch.nn.functional.relu is torch.relu.
+        parts = {name.rpartition(".")[0].rpartition(".")[2] for name in names}
+        is_apart = len(parts) == 1 and names[0].split(".")[0] == names[1].split(".")[0]
+        return True if names[0] == names[1] else False if is_apart else None
     for one, other in ((left, right), (right, left)):
         if isinstance(one, Instance) and one.name == TYPE_FROM_OUTSIDE and isinstance(other, Symbol) and other.name.startswith("builtins."):
             return False
     return None
+
+
+def _dtype_or_name(name: str) -> str:
+    """Return a qualified name; of a dtype the one that all of its names stand for (`torch.float32` of `torch.float`)."""
+    dtype = load_kinds().dtype_named(name)
+    return f"{name.split('.')[0]}.{dtype}" if dtype else name
 
 
 def _same_member(m: Walker, left: Value, right: Value) -> bool | None:
