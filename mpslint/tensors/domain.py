@@ -74,9 +74,7 @@ def call(
     """
     kinds = load_kinds()
     place(m, name, receiver, arguments, node)
-    for one in arguments.all:
-        if isinstance(one, Instance) and one.owner is not None and one.call is None and one.name.rpartition(".")[2] in kinds.moves:
-            unplace_within(m, one.owner)  # `partial(model.to, device)`
+    _leave_to_moves(m, arguments)
     if method in kinds.differentiates or name in kinds.differentiates:
         differentiate(m, [*arguments.all, *([receiver] if receiver is not None else [])])
     positional, keywords = arguments.positional, arguments.keywords
@@ -92,11 +90,8 @@ def call(
             m.store.write(receiver.slots, HOOKED, Known(True))
     if is_module(callee) and isinstance(callee, Instance):
         return call_module(m, callee, positional, everything, node, name, result)
-    swapping = load_signatures().get(f"{kinds.tensor}.{method}") if method and not getattr(receiver, "kind", "") else None
-    if swapping is not None and swapping.layout == SWAPPED.value and not isinstance(receiver, (Class, Symbol)):
-        # Of whatever has such a method, and is given where only a tensor can be.
-        tensor = receiver or UNKNOWN
-        swap(result, tensor, swapping, given_to(swapping, tensor, node, positional, keywords, arguments.is_open))
+    if method and not getattr(receiver, "kind", "") and not isinstance(receiver, (Class, Symbol)):
+        _swap_unknown(receiver or UNKNOWN, method, arguments, node, result)
     if method and isinstance(receiver, Instance):
         type_by_use(m, receiver, method, node)
         if not receiver.kind and method.startswith(kinds.graph_switch):
@@ -130,6 +125,20 @@ def call(
             _leave_to_library(m, [one.value for one in (*positional, *everything.values())])
         for_device(m, name, receiver, positional, keywords, node, result)
     return None
+
+
+def _leave_to_moves(m: Machine, arguments: CallArguments) -> None:
+    """Take a module to lie anywhere whose method that moves it is handed to a call, which may call it (`partial(model.to, device)`)."""
+    for one in arguments.all:
+        if isinstance(one, Instance) and one.owner is not None and one.call is None and one.name.rpartition(".")[2] in load_kinds().moves:
+            unplace_within(m, one.owner)
+
+
+def _swap_unknown(tensor: Value, method: str, arguments: CallArguments, node: ast.Call, result: Instance) -> None:
+    """Note that a method swaps dimensions of what isn't known, which is a tensor where it is given where only one can be."""
+    signature = load_signatures().get(f"{load_kinds().tensor}.{method}")
+    if signature is not None and signature.layout == SWAPPED.value:
+        swap(result, tensor, signature, given_to(signature, tensor, node, arguments.positional, arguments.keywords, arguments.is_open))
 
 
 def note_swapped(m: Machine, node: ast.Call, callee: Value, name: str, receiver: Value | None, arguments: CallArguments) -> None:

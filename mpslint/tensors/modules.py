@@ -333,21 +333,25 @@ def call_module(
         typed(result, load_kinds().tensor, place=place, graph=graph)
         result.slots[EACH] = like(result)
         return result
-    made: Value = result
-    if own.parts:
-        tensors_only = (load_kinds().tensor,) * len(own.parts)
-        give_parts(result, own.parts, own.part_classes or tensors_only, lambda word: dtype if word else UNKNOWN, place, graph, Known(False))
-        made = result.slots["item", 0]
-        first = tensors[0].value if tensors else UNKNOWN
-        if isinstance(first, Instance) and isinstance(made, Instance) and first.kind:
-            made.kind = first.kind  # of packed sequences a layer makes packed ones
-    else:
-        typed(result, load_kinds().tensor, place=place, dtype=dtype, graph=graph, zero=Known(False) if own.zero == "never" else UNKNOWN)
+    made = _given_by(own, result, tensors[0].value if tensors else UNKNOWN, place, dtype, graph)
     shape = shape_by(own, GivenByName({**_of_class(own, module), **named, **keywords}, False)) if own.shape else UNKNOWN
     if shape is not UNKNOWN and isinstance(made, Instance):
         made.slots[SHAPE] = shape
         note_large(m, node, made, values, own)
     return result
+
+
+def _given_by(own: Signature, result: Instance, first: Value, place: Value, dtype: Value, graph: Value) -> Value:
+    """Give what a layer makes of its first input its traits, and return it, or the first of its parts."""
+    if not own.parts:
+        typed(result, load_kinds().tensor, place=place, dtype=dtype, graph=graph, zero=Known(False) if own.zero == "never" else UNKNOWN)
+        return result
+    tensors_only = (load_kinds().tensor,) * len(own.parts)
+    give_parts(result, own.parts, own.part_classes or tensors_only, lambda word: dtype if word else UNKNOWN, place, graph, Known(False))
+    made = result.slots["item", 0]
+    if isinstance(first, Instance) and isinstance(made, Instance) and first.kind:
+        made.kind = first.kind  # of packed sequences a layer makes packed ones
+    return made
 
 
 def _graph(module: Instance, inputs: Sequence[Met], is_assumed: bool) -> Value:
