@@ -161,7 +161,7 @@ def _is_as_method(name: str) -> bool:
     `torch_scatter.scatter` is another one, and so are `torch.sparse.mm` and `torch.nn.functional.unfold`.
     """
     function, method = (load_signatures().get(one) for one in (name, f"{load_kinds().tensor}.{name.rpartition('.')[2]}"))
-    if function is None or method is None:
+    if function is None or method is None or len(method.parameters) > len(function.parameters):  # Tensor.lu isn't torch.linalg.lu
         return False
     return all(one == other for one, other in zip(function.parameters[1:], method.parameters[1:], strict=False))
 
@@ -316,10 +316,14 @@ def _arguments(call: Call, positional: Sequence[str]) -> dict[str, Argument]:
 
 
 def _is_another(call: Call, entry: KnownCall, earlier: dict[Any, Any]) -> bool:
-    """Return whether a number is another one than that of an `earlier` call on a tensor of the same shape."""
-    given = _arguments(call, entry.condition.positional)
-    shape, number = shape_of(given[entry.condition.positional[0]].value), given[entry.unlike_earlier].value
-    key = call.name.rpartition(".")[2], shape and shape.lengths, *sorted(call.keywords)
+    """Return whether a number is another one than that of an `earlier` call on a tensor of the same shape and dtype, and all else the same."""
+    given, what = _arguments(call, entry.condition.positional), call.name.rpartition(".")[2]
+    tensor, number = given[entry.condition.positional[0]].value, given[entry.unlike_earlier].value
+    names = load_signatures()[f"torch.{what}"].parameters[is_method(call) :]
+    others = {**dict(zip(names, call.arguments, strict=False)), **call.keywords}
+    said = ((name, getattr(others[name].value, "value", None)) for name in sorted(others.keys() - {entry.unlike_earlier, "input"}))
+    shape = shape_of(tensor)
+    key = what, shape and shape.lengths, dtype_of(joined_dtype(tensor)), *said
     return isinstance(number, Known) and earlier.setdefault(key, number.value) != number.value
 
 

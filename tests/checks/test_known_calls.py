@@ -92,6 +92,11 @@ def test_what_is_written_into_a_part_is_a_call(written: str, is_told: bool) -> N
         ("x.clamp(min=1e-7)", "y.clamp(min=1e-7)", False),
         ("x.clamp(min=0.0)", "y.clamp(min=1e-5)", False),
         ("x.clamp(min=0.0)", "y[0].clamp(min=1e-7)", False),
+        ("x.clamp(0.0)", "torch.clamp(y, min=1e-7)", True),
+        ("x.clamp(1e-8)", "y.clamp(0, 1)", False),
+        ("x.clamp(0, 1)", "y.clamp(1e-7, 1)", True),
+        ("x.clamp(0, max=1)", "y.clamp(1e-7, 2)", False),
+        ("x.clamp(0.0)", "y.half().clamp(1e-7)", False),
     ],
 )
 def test_a_number_is_held_to_that_of_an_earlier_call_on_the_same_shape(first: str, second: str, is_told: bool) -> None:
@@ -169,6 +174,8 @@ METHODS = [
     ("x.where(x > 0, x)", "2.4", []),
     ("x.t().polygamma(1)", "2.11", ["MPS929"]),
     ("x.polygamma(1)", "2.11", []),
+    ("x.lu()", "2.9", []),
+    ("torch.linalg.lu(x)", "2.9", ["MPS910"]),
 ]
 """Methods of a tensor on the GPU with more than 16,777,216 elements, and what is told of them with a torch."""
 
