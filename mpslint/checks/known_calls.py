@@ -50,6 +50,8 @@ from mpslint.tensors.traits import (
 _LEAVES = frozenset({"item", "tolist", "numpy", "float", "int", "len", "size", "shape", "bool", "str", "cpu", "device"})
 RAISES = "raises"
 """The kind of what raises on a Mac wherever its operands lie."""
+MISSING = "missing"
+"""The kind of what raises NotImplementedError for want of an operator."""
 Asked = Mapping[str, Mapping[Any, tuple[tuple[str, Any], ...]]]
 """By argument or `result`, comparisons by what is compared: a dimension by its number, `rank`, `dtype`, `place`, as `_found` has them."""
 
@@ -110,12 +112,19 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
                 continue
             if entry.trains and (not _has_backward(match.call, evidence) or is_only_run(match.call, evidence)):
                 continue
+            if entry.kind == MISSING and all(map(_is_answered, _uses(match.call, evidence) or [match.call])):
+                continue
             if entry.untrained and not _is_run_on_mps(match.call.receiver, evidence):
                 continue
             if entry.unlike_earlier and not _is_another(match.call, entry, earlier):
                 continue
             values = {**match.values, "who": entry.who or match.values["written"], "what": entry.what, "advice": entry.advice}
             yield replace(match, values=values, span=evidence.span_of(getattr(match.call.node, "func", match.call.node)))
+
+
+def _is_answered(call: Call) -> bool:
+    """Return whether a call stands where a handler that names NotImplementedError goes on without what MPS lacks."""
+    return any("builtins.NotImplementedError" in caught for caught in call.context.handlers)
 
 
 def _lies_on_gpu(call: Call) -> bool:
@@ -250,11 +259,21 @@ def _has_backward(call: Call, evidence: Evidence) -> bool:
     if graphs and all(isinstance(one, Known) and not one.value for one in graphs):
         return False
     unknown = (one for one in call.context.managers if not (isinstance(one, (Instance, Symbol)) and one.name))
-    if graph_switch(call.context) is False or any(unknown):
+    if graph_switch(call.context) is False or any(unknown) or _is_only_asked(call, evidence):
         return False
     reads = evidence.facts.uses.of_made(call)
     left = (evidence.parents.get(one) for one in reads)
     return not reads or not all(isinstance(one, ast.Attribute) and one.attr in _LEAVES for one in left)
+
+
+def _is_only_asked(call: Call, evidence: Evidence) -> bool:
+    """Return whether a call makes a module that is only called with autograd off, and neither gives its weights nor is given to anything."""
+    uses, made = _uses(call, evidence), call.result
+    if not uses or any(graph_switch(use.context) is not False for use in uses):
+        return False
+    if not evidence.facts.methods_called().get(id(made), set()).isdisjoint(("parameters", "named_parameters", "train")):
+        return False
+    return not any(value is made for other in evidence.facts.calls for value in other.given)
 
 
 def _until(row: Mapping[str, Any], path: Path) -> tuple[VersionRange, str, str]:

@@ -340,3 +340,40 @@ def test_a_convolution_over_three_dimensions_is_wrong_on_one_macos() -> None:
     found = [[one.rule for one in mpslint.check(text, target={"torch": torch, "macos": macos}).findings] for torch, macos in targets]
 
     assert [("MPS929" in rules) for rules in found] == [True, False, False]
+
+
+@pytest.mark.parametrize(
+    ("handler", "is_told"), [("except NotImplementedError", False), ("except (ValueError, NotImplementedError)", False), ("except ValueError", True)]
+)
+def test_what_mps_lacks_is_not_told_where_a_handler_names_its_error(handler: str, is_told: bool) -> None:
+    text = f"import torch\n\nx = torch.ones(4, device='mps')\ntry:\n    y = x.mode()\n{handler}:\n    y = x.cpu().mode()\n"
+
+    found = mpslint.check(text, target={"torch": "2.9"}, select=["MPS910"]).findings
+
+    assert [one.rule for one in found] == ["MPS910"] * is_told
+
+
+TEACHERS = [
+    ("with torch.no_grad():\n    y = teacher(x).logits", False),
+    ("y = teacher(x).logits", True),
+    ("with torch.no_grad():\n    y = teacher(x).logits\noptimizer = torch.optim.Adam(teacher.parameters())", True),
+    ("with torch.no_grad():\n    y = teacher(x).logits\nfit(teacher)", True),
+]
+"""What a program does with a loaded model, and whether a fault in its backward pass is told."""
+
+
+@pytest.mark.parametrize(("use", "is_told"), TEACHERS)
+def test_a_backward_pass_is_not_one_of_a_model_that_is_only_asked(use: str, is_told: bool) -> None:
+    text = f"""import torch
+from transformers import SegformerForSemanticSegmentation
+
+teacher = SegformerForSemanticSegmentation.from_pretrained("nvidia/mit-b0").to("mps")
+student = torch.nn.Conv2d(3, 150, 3).to("mps")
+x = torch.ones(1, 3, 64, 64, device="mps")
+{use}
+student(x).sum().backward()
+"""
+
+    found = mpslint.check(text, target={"torch": "2.6"}, select=["MPS911"]).findings
+
+    assert [one.rule for one in found] == ["MPS911"] * is_told
