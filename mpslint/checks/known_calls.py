@@ -157,11 +157,19 @@ def _as_methods(entry: KnownCall, evidence: Evidence) -> Iterator[Match]:
     for name in entry.condition.names:
         method = name.rpartition(".")[2]
         asked = replace(entry.condition, subject="method", names=(method,), positional=entry.condition.positional[1:])
+        most = len(signature.parameters) - 1 if (signature := load_signatures().get(name)) is not None else 0  # `x.flip(0, 1)` takes more
         for call in evidence.calls_of_method.get(method, ()) if _is_as_method(name) else ():
-            if call.receiver is not None and _is_gpu_tensor(call.receiver) and call_holds(call, asked):
-                written = ast.unparse(call.node.func)
-                values = {"value": name, "written": written}
-                yield Match(evidence.span_of(call.node.func), values, call=call, context=call.context, node=call.node)
+            if call.receiver is None or not _is_gpu_tensor(call.receiver) or len(call.arguments) > most or not call_holds(call, asked):
+                continue
+            yield _match(call, name, ast.unparse(call.node.func), evidence)
+
+
+def _match(call: Call, name: str, written: str, evidence: Evidence) -> Match:
+    """Return the place of a call that stands for a function, with the plan of the run, whose settings a rule may ask."""
+    plan = evidence.plan_with.get(id(call), next(iter(evidence.plans), None))
+    values = {"value": name, "written": written}
+    span = evidence.span_of(getattr(call.node, "func", call.node))
+    return Match(span, values, call=call, plan=plan, context=call.context, node=call.node)
 
 
 def _is_as_method(name: str) -> bool:
@@ -180,8 +188,7 @@ def _as_operators(entry: KnownCall, evidence: Evidence) -> Iterator[Match]:
     asked = entry.condition
     noted = (call for call in evidence.facts.operators if entry.given and call.name in asked.names and call_holds(call, asked))
     for call in {call.node: call for call in noted if is_given(call, asked.positional, entry.given)}.values():
-        values = {"value": call.name, "written": f"`{ast.unparse(call.node)}`"}
-        yield Match(evidence.span_of(call.node), values, call=call, context=call.context, node=call.node)
+        yield _match(call, call.name, f"`{ast.unparse(call.node)}`", evidence)
 
 
 def _is_on_gpu(call: Call) -> bool:

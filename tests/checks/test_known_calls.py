@@ -175,6 +175,11 @@ METHODS = [
     ("x.t().polygamma(1)", "2.11", ["MPS929"]),
     ("x.polygamma(1)", "2.11", []),
     ("x.lu()", "2.9", []),
+    ("x[:1].flip(0)", "2.0", ["MPS929"]),
+    ("x[:1].flip(0, 1)", "2.0", []),
+    ("(x > 0).cumsum(0)", "2.3", ["MPS929"]),
+    ("(x > 0).cumsum(0, dtype=torch.long)", "2.3", []),
+    ("(x > 0).cumprod(0)", "2.3", []),
     ("torch.linalg.lu(x)", "2.9", ["MPS910"]),
 ]
 """Methods of a tensor on the GPU with more than 16,777,216 elements, and what is told of them with a torch."""
@@ -377,3 +382,12 @@ student(x).sum().backward()
     found = mpslint.check(text, target={"torch": "2.6"}, select=["MPS911"]).findings
 
     assert [one.rule for one in found] == ["MPS911"] * is_told
+
+
+@pytest.mark.parametrize(("call", "torch", "is_told"), [("x.kthvalue(1)", "2.13", True), ("x.kthvalue(1)", "2.8", False), ("x.mode()", "2.13", False)])
+def test_a_method_is_asked_with_the_settings_of_its_run(call: str, torch: str, is_told: bool) -> None:
+    text = f"import torch\n\ntorch.use_deterministic_algorithms(True)\nx = torch.ones(4, device='mps')\ny = {call}\n"
+
+    found = mpslint.check(text, target={"torch": torch}, select=["MPS926"]).findings
+
+    assert [one.rule for one in found] == ["MPS926"] * is_told
