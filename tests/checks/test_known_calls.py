@@ -384,9 +384,18 @@ student(x).sum().backward()
     assert [one.rule for one in found] == ["MPS911"] * is_told
 
 
-@pytest.mark.parametrize(("call", "torch", "is_told"), [("x.kthvalue(1)", "2.13", True), ("x.kthvalue(1)", "2.8", False), ("x.mode()", "2.13", False)])
+REDUCED = [
+    ("x.scatter_reduce(0, i, x, 'sum')", "2.13", True),
+    ("x.int().scatter_reduce(0, i, x.int(), 'sum')", "2.13", False),
+    ("torch.scatter_reduce(i, 0, i, i, 'sum')", "2.13", False),
+    ("load().scatter_reduce(0, i, x, 'sum')", "2.13", True),
+]
+"""Sums by scatter_reduce, which raises for floating-point numbers only."""
+
+
+@pytest.mark.parametrize(("call", "torch", "is_told"), [("x.kthvalue(1)", "2.13", True), ("x.kthvalue(1)", "2.8", False), ("x.mode()", "2.13", False), *REDUCED])
 def test_a_method_is_asked_with_the_settings_of_its_run(call: str, torch: str, is_told: bool) -> None:
-    text = f"import torch\n\ntorch.use_deterministic_algorithms(True)\nx = torch.ones(4, device='mps')\ny = {call}\n"
+    text = f"import torch\n\ntorch.use_deterministic_algorithms(True)\nx = torch.ones(4, device='mps')\ni = torch.zeros(4, device='mps').long()\ny = {call}\n"
 
     found = mpslint.check(text, target={"torch": torch}, select=["MPS926"]).findings
 
