@@ -274,7 +274,7 @@ def _has_backward(call: Call, evidence: Evidence) -> bool:
 
 
 def _is_only_asked(call: Call, evidence: Evidence) -> bool:
-    """Return whether a call makes a module that is only called with autograd off, and neither gives its weights nor is given to anything."""
+    """Return whether a call makes a module that is only called with autograd off, and gives neither its weights nor itself to anything."""
     uses, made = _uses(call, evidence), call.result
     if not uses or any(graph_switch(use.context) is not False for use in uses):
         return False
@@ -342,7 +342,7 @@ def _arguments(call: Call, positional: Sequence[str]) -> dict[str, Argument]:
 
 
 def _is_another(call: Call, entry: KnownCall, earlier: dict[Any, Any]) -> bool:
-    """Return whether a number is another one than that of an `earlier` call on a tensor of the same shape and dtype, and all else the same."""
+    """Return whether a number is another one than that of an `earlier` call on a tensor of the same shape and dtype, else the same."""
     given, what = _arguments(call, entry.condition.positional), call.name.rpartition(".")[2]
     tensor, number = given[entry.condition.positional[0]].value, given[entry.unlike_earlier].value
     names = load_signatures()[f"torch.{what}"].parameters[is_method(call) :]

@@ -348,7 +348,8 @@ def test_a_convolution_over_three_dimensions_is_wrong_on_one_macos() -> None:
 
 
 @pytest.mark.parametrize(
-    ("handler", "is_told"), [("except NotImplementedError", False), ("except (ValueError, NotImplementedError)", False), ("except ValueError", True)]
+    ("handler", "is_told"),
+    [("except NotImplementedError", False), ("except (ValueError, NotImplementedError)", False), ("except ValueError", True)],
 )
 def test_what_mps_lacks_is_not_told_where_a_handler_names_its_error(handler: str, is_told: bool) -> None:
     text = f"import torch\n\nx = torch.ones(4, device='mps')\ntry:\n    y = x.mode()\n{handler}:\n    y = x.cpu().mode()\n"
@@ -393,7 +394,9 @@ REDUCED = [
 """Sums by scatter_reduce, which raises for floating-point numbers only."""
 
 
-@pytest.mark.parametrize(("call", "torch", "is_told"), [("x.kthvalue(1)", "2.13", True), ("x.kthvalue(1)", "2.8", False), ("x.mode()", "2.13", False), *REDUCED])
+@pytest.mark.parametrize(
+    ("call", "torch", "is_told"), [("x.kthvalue(1)", "2.13", True), ("x.kthvalue(1)", "2.8", False), ("x.mode()", "2.13", False), *REDUCED]
+)
 def test_a_method_is_asked_with_the_settings_of_its_run(call: str, torch: str, is_told: bool) -> None:
     text = f"import torch\n\ntorch.use_deterministic_algorithms(True)\nx = torch.ones(4, device='mps')\ni = torch.zeros(4, device='mps').long()\ny = {call}\n"
 
