@@ -156,9 +156,11 @@ def _as_methods(entry: KnownCall, evidence: Evidence) -> Iterator[Match]:
         return
     for name in entry.condition.names:
         method = name.rpartition(".")[2]
+        if method not in evidence.calls_of_method or not _is_as_method(name):
+            continue
         asked = replace(entry.condition, subject="method", names=(method,), positional=entry.condition.positional[1:])
         most = len(signature.parameters) - 1 if (signature := load_signatures().get(name)) is not None else 0  # `x.flip(0, 1)` takes more
-        for call in evidence.calls_of_method.get(method, ()) if _is_as_method(name) else ():
+        for call in evidence.calls_of_method[method]:
             if call.receiver is None or not _is_gpu_tensor(call.receiver) or len(call.arguments) > most or not call_holds(call, asked):
                 continue
             yield _match(call, name, ast.unparse(call.node.func), evidence)
@@ -172,6 +174,7 @@ def _match(call: Call, name: str, written: str, evidence: Evidence) -> Match:
     return Match(span, values, call=call, plan=plan, context=call.context, node=call.node)
 
 
+@functools.cache
 def _is_as_method(name: str) -> bool:
     """Return whether tensors have a function of torch as a method, which takes the same behind the tensor.
 
