@@ -281,7 +281,8 @@ def _item_of_object(m: Walker, base: Instance, index: Value) -> Value:
         return given
     if isinstance(index, Known) and isinstance(index.value, int) and (part := gone_through.split(base, index.value)) is not None:
         return part
-    if text in m.instead.values() and key not in base.slots and stubs.lacks(m, base, text):
+    is_absent = base.name == NAMES and text is not None and not m.stars and not text.startswith("__")  # `globals()["on_" + device]`
+    if m.instead and key not in base.slots and (is_absent or (text in m.instead.values() and stubs.lacks(m, base, text))):
         raise Raised("KeyError")
     if key in base.slots or not (base.name or PLACE in base.slots):
         return base.slots.get(key) or UNKNOWN

@@ -6,6 +6,7 @@ import ast
 import builtins
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 from mpslint.core.grouped import grouped
@@ -101,7 +102,7 @@ def _guarded(m: Walker, node: Any) -> bool:
             m.store.merge(*(reaching or [writes, {}]))
             if handler.name:
                 m.bind(handler.name, UNKNOWN)
-            with m.within(in_handler=True):
+            with m.within(in_handler=True), nullcontext() if reaching else m.leaving("raise"):  # what nothing comes to ends nothing
                 handler_leaves = m.execute_block(m, handler.body)
             if handler.name:  # whichever way leads out, Python deletes the name
                 slots = m.home_of(handler.name).slots
