@@ -30,7 +30,7 @@ from mpslint.program.places import CONTENT, Writes, is_vague, parts_of
 from mpslint.program.reach import CHANGING, Reach, extend, names_in, text_of_nodes, written_beside, written_by
 from mpslint.program.walk import at_once, walk
 from mpslint.tensors.signatures import load_signatures
-from mpslint.tensors.traits import is_tensor
+from mpslint.tensors.traits import PARTS, is_tensor
 
 MOST_HELD = 50
 """Values that an object of outside was given which are told apart."""
@@ -176,14 +176,17 @@ def change_given(m: Walker, owner: Value, name: str, given: Value = UNKNOWN) -> 
 
 
 def given_to(m: Walker, owner: Instance) -> tuple[dict[int, Value], bool]:
-    """Return what an object of outside, and those that it comes from, were given that can be changed; and whether it may be anything."""
+    """Return what an object of outside, and those that it comes from, were given that can be changed; and whether it may be anything.
+
+    Of what has tensors as its parts, such as a state dict, only what it was handed later counts.
+    """
     path: list[Instance] = []
     one: Value | None = owner
-    while isinstance(one, Instance) and one.cls is None and id(one) not in m.store.held:
+    while isinstance(one, Instance) and one.cls is None and id(one) not in m.store.held and PARTS not in one.slots:
         path.append(one)
         one = one.owner or (one.call.receiver if one.call is not None else None)
     found: tuple[dict[int, Value], bool] = m.store.held[id(one)][1:] if id(one) in m.store.held else ({}, False)
-    if one is not None and id(one) not in m.store.held:
+    if one is not None and id(one) not in m.store.held and not (isinstance(one, Instance) and PARTS in one.slots):
         found = _with(m, found, [one])
     for made in reversed(path):
         given = _taken(made, made.call) if made.call is not None else []

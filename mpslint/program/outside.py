@@ -81,7 +81,6 @@ def call_outside(m: Walker, callee: Value, receiver: Value | None, arguments: Ca
     call = record_call(m, names, method, called, arguments, node, result)
     effects.call_given(m, receiver if method else callee, method, arguments.all)
     result.call = call
-    effects.hold(m, result, ())
     is_object = isinstance(callee, Instance) and callee.owner is None
     asked, word = (callee, "__call__") if is_object else (receiver, method)
     if isinstance(asked, Instance) and (handled := stubs.call_method(m, asked, word, arguments, node)) is not None:
@@ -95,6 +94,7 @@ def call_outside(m: Walker, callee: Value, receiver: Value | None, arguments: Ca
         for key, value in entries.items():
             m.store.write(receiver.slots, key, value)
     about = domain.call(m, callee, name, method, receiver, arguments, node, result) or result
+    effects.hold(m, result, ())
     domain.note_generator(m, name, arguments.keywords, about, node)
     return about
 
@@ -135,7 +135,7 @@ def _change_given(m: Walker, callee: Value, receiver: Value | None, arguments: C
                 effects.change_items(m)
             else:
                 effects.change_given(m, one, "")
-    if isinstance(callee, Instance) and callee.name.rpartition(".")[2] in CHANGING:
+    if isinstance(callee, Instance) and callee.name.rpartition(".")[2] in CHANGING and callee.name not in m.platform.changing_itself:
         effects.change_given(m, callee, "", Items("tuple", dict(enumerate(arguments.all))))
     if isinstance(receiver, Instance) and receiver.cls is None:
         effects.hold(m, receiver, arguments.all)

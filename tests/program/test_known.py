@@ -39,6 +39,16 @@ KNOWN = {
         "import torch\nimport numpy as np\nt = torch.zeros(3)\nprobe(type(t) is list or type(t) in (list, tuple) or type(t) == dict or isinstance(t, np.ndarray))",
         False,
     ),
+    "a dict that a model may have, once its state dict is changed": (
+        "import torch, other\nd = {'a': 1}\nnet = other.make(d).to('mps')\ns = torch.nn.Sequential(net).to('mps').state_dict()\n"
+        "s.update(other.weights())\nprobe(d['a'])",
+        1,
+    ),
+    "a dict that a model may have, once the scaler of its gradients is updated": (
+        "import torch, other\nd = {'a': 1}\nopt = torch.optim.SGD(other.make(d).parameters())\nscaler = torch.amp.GradScaler()\n"
+        "scaler.step(opt)\nscaler.update()\nprobe(d['a'])",
+        1,
+    ),
     "whether two names mean one dtype": ("import torch\nprobe(torch.half is torch.float16 and torch.float == torch.float32)", True),
     "whether a type is that of a constant": ("probe(type(3) is int and type([]) is not dict)", True),
     "a literal": ("probe(16)", 16),
