@@ -18,7 +18,7 @@ from mpslint.settings.evidence import Evidence
 from mpslint.settings.spelling import WrittenSetting
 
 HIGH, LOW = "PYTORCH_MPS_HIGH_WATERMARK_RATIO", "PYTORCH_MPS_LOW_WATERMARK_RATIO"
-_NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+_NUMBER = re.compile(r"(?i)\s*[+-]?(inf|nan|(\d+\.?\d*|\.\d+)(e[+-]?\d+)?)")
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:

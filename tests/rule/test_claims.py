@@ -17,6 +17,13 @@ model = AutoModelForCausalLM.from_pretrained("gpt2", dtype=torch.float32, device
 Trainer(model, train_dataset=data).train()
 """
 UNSLOTH = "from unsloth import FastLanguageModel\n"
+ON_CPU = """import os
+
+os.environ["ACCELERATE_USE_CPU"] = "1"
+from transformers import Trainer, TrainingArguments
+
+Trainer(model, TrainingArguments("out"{}), train_dataset=data).train()
+"""
 FA3 = "model_name_or_path: Qwen/Qwen3-0.6B\nstage: sft\nfinetuning_type: lora\nflash_attn: fa3\n"
 PADDED = """from transformers import AutoModelForCausalLM, AutoTokenizer, DataCollatorWithPadding, Trainer
 
@@ -40,6 +47,8 @@ def said(rule: str, text: str, file: str, versions: dict[str, str]) -> str:
         ("MPS511", UNSLOTH, "a.py", {"unsloth": "2025.1.5"}, "raises AssertionError"),
         ("MPS511", UNSLOTH, "a.py", {"unsloth": "2025.1.6"}, "raises NotImplementedError"),
         ("MPS558", FA3, "sft.yaml", {"llamafactory": "0.9.3"}, "raises NotImplementedError"),
+        ("MPS713", ON_CPU.format(""), "a.py", {"transformers": "4.43.0"}, "still puts its batches on the Mac's GPU"),
+        ("MPS713", ON_CPU.format(", use_cpu=True"), "a.py", {"transformers": "4.43.0"}, "selects the CPU, and"),
         ("MPS303", PADDED, "a.py", {"transformers": "5.24.0"}, "pads nothing and raises ValueError"),
     ],
 )
@@ -57,3 +66,14 @@ def test_an_optimizer_of_torchao_needs_no_bitsandbytes() -> None:
 
     assert "needs bitsandbytes" in said("MPS507", text.format("adamw_8bit"), "config.yml", {})
     assert said("MPS507", text.format("ao_adamw_8bit"), "config.yml", {}) == ""
+
+
+@pytest.mark.parametrize(("macos", "torch"), [("14.5", "2.14"), ("13.2", "2.8"), ("12.6", "2.5")])
+def test_the_torch_that_is_advised_supports_that_macos(macos: str, torch: str) -> None:
+    """The strings of libtorch_cpu.dylib: 2.15 asks for macOS 15, 2.9 to 2.14 for 14, 2.6 to 2.8 for 13."""
+    target = target_of(Example(bad="", file="a.py", target={"torch": "2.15.0", "macos": macos}))
+    found = check(
+        read("a.py", b'import torch\ntorch.zeros(2).to("mps")\n'), target, [one for one in load_rules() if one.id == "MPS715"]
+    ).findings
+
+    assert [one.fix is not None and f"{torch} on macOS {macos.split('.')[0]}" in one.fix.summary for one in found] == [True]
