@@ -37,3 +37,8 @@ def test_a_method_holds_what_it_uses() -> None:
     net += "        self.line, self.drop = nn.Linear(4, 4), nn.Dropout(0.1)\n    def part(self, x):\n        return {}\nblock = Net().part"
     assert severities(net.format("self.line(x)")) == [Severity.WARNING]
     assert severities(net.format("self.drop(self.line(x))")) == [Severity.ERROR]
+
+
+def test_one_checkpoint_with_dropout_is_no_other() -> None:
+    """Each is judged by what it computes again."""
+    assert severities("drop\ncheckpoint(nn.Linear(4, 4), torch.ones(4, 4))") == [Severity.WARNING, Severity.ERROR]
