@@ -102,8 +102,18 @@ def _is_made_by(value: Value, names: tuple[str, ...]) -> bool:
 
 def _contains(value: Value, made: Condition) -> bool:
     """Return whether a value is, or holds, what such a call makes."""
-    calls = (one.value.call for one in carried_by([value]) if isinstance(one.value, Instance))
+    calls = (one.value.call for one in carried_by(_used_by(value)) if isinstance(one.value, Instance))
     return any(call is not None and call_holds(call, made) for call in calls)
+
+
+def _used_by(value: Value) -> list[Value]:
+    """Return what a method that calls no other method uses of its object, and any other value itself."""
+    if not isinstance(value, Bound) or value.function is None or not isinstance(value.receiver, Instance):
+        return [value]
+    cls, read = value.receiver.cls, text_of(value.function.node).read
+    if cls is None or any(isinstance(cls.lookup(name), Function) for name in read):
+        return [value]
+    return [part for name, part in value.receiver.written_slots().items() if name in read]
 
 
 def _reads(value: Value, names: tuple[str, ...]) -> bool:

@@ -360,6 +360,8 @@ def _holds(condition: Condition, match: Match, evidence: Evidence) -> bool:
         return match.plan is not None and any(name in match.plan.roles for name in condition.names)
     if subject == "handler" and isinstance(match.node, ast.ExceptHandler):
         return is_caught_beside(condition.names, match.node, evidence)
+    if condition.options.get("here"):
+        return any(one.span == match.span for one in candidates(condition, evidence))
     is_later = bool(condition.options.get("later"))
     key = "last", id(condition)  # it asks about the file, not about the place
     if key not in evidence.memo:

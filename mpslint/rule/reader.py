@@ -32,8 +32,8 @@ SUBJECTS = tuple(
 )
 _OPTIONS = {
     "setting": {"elsewhere", "in_run"}, "method": {"receiver"}, "import": {"later"}, "uses": {"in_run"}, "asks": {"in_run"},
-    "trained": {"adapts", "as_part", "recasts"}, "runs_on": {"already"},
-    "event": {"of", "certainty", "dtype", "graph", "follows", "memory"},
+    "call": {"here"}, "trained": {"adapts", "as_part", "recasts"}, "runs_on": {"already"},
+    "event": {"of", "certainty", "dtype", "graph", "follows", "memory", "here"},
 }  # fmt: skip
 """What the subjects of conditions take as `options`; a check has its own."""
 CONDITION_KEYS = {*SUBJECTS, *COMPARISONS, "any", *Condition.__annotations__} - {"subject", "names", "comparisons"}

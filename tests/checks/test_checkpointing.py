@@ -29,3 +29,16 @@ def test_dropout_elsewhere_is_a_warning() -> None:
     """The file has dropout, but what is checkpointed is not known to have any."""
     assert severities("nn.Linear(4, 4)") == [Severity.WARNING]
     assert severities("nn.Sequential(nn.Linear(4, 4), nn.Dropout(0.0))") == [Severity.WARNING]
+
+
+def test_a_method_holds_what_it_uses() -> None:
+    """Another part of its object isn't computed again."""
+    net = "None\nclass Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+    net += "        self.line, self.drop = nn.Linear(4, 4), nn.Dropout(0.1)\n    def part(self, x):\n        return {}\nblock = Net().part"
+    assert severities(net.format("self.line(x)")) == [Severity.WARNING]
+    assert severities(net.format("self.drop(self.line(x))")) == [Severity.ERROR]
+
+
+def test_one_checkpoint_with_dropout_is_no_other() -> None:
+    """Each is judged by what it computes again."""
+    assert severities("drop\ncheckpoint(nn.Linear(4, 4), torch.ones(4, 4))") == [Severity.WARNING, Severity.ERROR]

@@ -31,6 +31,35 @@ tokenizer = AutoTokenizer.from_pretrained("mistralai/Mistral-7B-v0.1")
 model = AutoModelForCausalLM.from_pretrained("mistralai/Mistral-7B-v0.1")
 Trainer(model, data_collator=DataCollatorWithPadding(tokenizer, padding="max_length"), train_dataset=data).train()
 """
+SCALED = """import torch
+
+model = torch.nn.Linear(2, 2).to("mps")
+optimizer = torch.optim.AdamW(model.parameters(), fused=True)
+scaler = torch.amp.GradScaler("mps")
+scaler.scale(model(torch.ones(2, device="mps")).sum()).backward()
+scaler.step(optimizer)
+"""
+HALF_TRAINER = """import lightning as L
+
+L.Trainer(accelerator="mps", precision="16-true").fit(model, loader)
+"""
+BF16 = """import torch
+from transformers import AutoModelForCausalLM
+
+model = AutoModelForCausalLM.from_pretrained("gpt2", torch_dtype=torch.bfloat16).to("mps")
+"""
+SENTENCES = """from sentence_transformers import SentenceTransformer, losses
+
+model = SentenceTransformer("all-MiniLM-L6-v2")
+model.fit(train_objectives=[(loader, losses.CosineSimilarityLoss(model))])
+"""
+LONG = """from transformers import AutoModelForSeq2SeqLM, AutoTokenizer, Seq2SeqTrainer, Seq2SeqTrainingArguments
+
+tokenizer = AutoTokenizer.from_pretrained("t5-small")
+data = data.map(lambda rows: tokenizer(rows["text"], max_length=1024, truncation=True))
+args = Seq2SeqTrainingArguments("out", per_device_train_batch_size=8{})
+trainer = Seq2SeqTrainer(AutoModelForSeq2SeqLM.from_pretrained("t5-small"), args, train_dataset=data)
+"""
 
 
 def said(rule: str, text: str, file: str, versions: dict[str, str]) -> str:
@@ -50,10 +79,37 @@ def said(rule: str, text: str, file: str, versions: dict[str, str]) -> str:
         ("MPS713", ON_CPU.format(""), "a.py", {"transformers": "4.43.0"}, "still puts its batches on the Mac's GPU"),
         ("MPS713", ON_CPU.format(", use_cpu=True"), "a.py", {"transformers": "4.43.0"}, "selects the CPU, and"),
         ("MPS303", PADDED, "a.py", {"transformers": "5.24.0"}, "pads nothing and raises ValueError"),
+        ("MPS113", SCALED, "a.py", {"torch": "2.7.1"}, "no kernel on MPS"),
+        ("MPS113", SCALED.replace("fused=True", ""), "a.py", {"torch": "2.7.1"}, "computes in float64"),
     ],
 )
 def test_it_is_said(rule: str, text: str, file: str, versions: dict[str, str], words: str) -> None:
     assert words in said(rule, text, file, versions)
+
+
+@pytest.mark.parametrize(
+    ("rule", "text", "true", "false"),
+    [
+        ("MPS121", HALF_TRAINER, {"lightning": "2.1.0"}, {"lightning": "2.0.9"}),
+        ("MPS135", BF16, {"torch": "2.8.0", "macos": "13.6"}, {"torch": "2.9.1", "macos": "13.6"}),
+        ("MPS309", SENTENCES, {"sentence-transformers": "2.3.0", "torch": "2.5.1"}, {"sentence-transformers": "2.2.2", "torch": "2.5.1"}),
+    ],
+)
+def test_it_is_said_of_these_versions_only(rule: str, text: str, true: dict[str, str], false: dict[str, str]) -> None:
+    assert said(rule, text, "a.py", true)
+    assert said(rule, text, "a.py", false) == ""
+
+
+def test_a_scaler_beside_autocast_for_float32_loses_nothing() -> None:
+    text = 'import torch\n\nscaler = torch.cuda.amp.GradScaler()\nwith torch.autocast("mps", dtype=torch.{}):\n    pass\n'
+
+    assert said("MPS112", text.format("float16"), "a.py", {})
+    assert said("MPS112", text.format("float32"), "a.py", {}) == ""
+
+
+def test_recomputed_attention_keeps_no_scores() -> None:
+    assert said("MPS308", LONG.format(""), "a.py", {})
+    assert said("MPS308", LONG.format(", gradient_checkpointing=True"), "a.py", {}) == ""
 
 
 def test_a_crash_is_not_said_of_versions_before_its_cause() -> None:

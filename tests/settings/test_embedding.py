@@ -34,9 +34,9 @@ def found(name: str, torch: str = "2.12", dtype: str = ', torch_dtype="float32"'
         (
             "openai-community/gpt2",
             ', torch_dtype="float32"',
-            "keeps 147 MiB for good, as much as the gradient of the embedding",
+            "keeps an estimated 147 MiB, as much as the gradient of the embedding",
         ),
-        ("distilgpt2", ", torch_dtype=torch.bfloat16", "keeps 74 MiB for good, as much as the gradient of the embedding"),
+        ("distilgpt2", ", torch_dtype=torch.bfloat16", "keeps an estimated 74 MiB, as much as the gradient of the embedding"),
     ],
 )
 def test_the_number_is_said_where_it_is_known(name: str, dtype: str, said: str) -> None:
