@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 import functools
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import field, replace
+from typing import Any
 
 from mpslint.core.knowledge import platform_data, rules_folder
 from mpslint.core.record import record
@@ -36,6 +37,10 @@ class Composite:
     """Those of the one that can be given by position; a method of a tensor has that first."""
     maker: tuple[str, ...] = ()
     """Those of the call that made its object."""
+    given: Mapping[str, Mapping[Any, tuple[tuple[str, Any], ...]]] = field(default_factory=dict)
+    """Only where arguments are certainly so."""
+    trains: bool = False
+    """Only in a program that trains."""
 
     @property
     def spoken_of(self) -> set[str]:
@@ -44,8 +49,9 @@ class Composite:
 
     def said_of(self, values: Mapping[str, str], who: str) -> dict[str, str]:
         """Return what is said of a call of the one in place of `values`; `who` raises, where it isn't the call itself."""
-        said, holes = platform_data("composites")["said"], {"written": values["written"], "name": self.name, "who": values.get("who", who)}
-        return {**values, **{name: said[name].format(**holes) for name in (("who",) if who else ("written",))}}
+        own = values.get("outer", values["written"])
+        said, holes = platform_data("composites")["said"], {"written": own, "name": self.name, "who": who}
+        return {**values, "outer": own, **{name: said[name].format(**holes) for name in (("who",) if who else ("written",))}}
 
     def inner(self, call: Call) -> Call:
         """Return the call of the other that a call of the one makes. What that gives, or a tensor like it, is what the other gives."""
@@ -53,14 +59,14 @@ class Composite:
         arguments = [_argument(one, given) for one in self.arguments]
         known = next((at for at, one in enumerate(arguments) if one is None), len(arguments))
         of = load_signatures()[self.name].parameters if self.name in load_signatures() else ()
-        late = {name: one for name, one in zip(of[known:], arguments[known:], strict=False) if one is not None}
+        by_name = {name: one for name, one in zip(of, arguments, strict=False) if one is not None}
         named = {name: one for name, said in self.keywords.items() if (one := _argument(said, given)) is not None}
         placed, method = [one for one in arguments[:known] if one is not None], ""
         receiver = None
         if self.name.startswith(f"{load_kinds().tensor}."):
             receiver, method = placed[0].value if placed else UNKNOWN, self.name.rpartition(".")[2]
             placed = placed[1:]
-        return replace(call, names=(self.name,), method=method, receiver=receiver, arguments=tuple(placed), keywords={**late, **named})
+        return replace(call, names=(self.name,), method=method, receiver=receiver, arguments=tuple(placed), keywords={**by_name, **named})
 
 
 def composites_of(condition: Condition) -> Iterator[Composite]:
@@ -106,22 +112,23 @@ def _of_class(name: str, function: str) -> Composite:
     return Composite(condition, VersionRange(), function, tuple(taken.values()), {}, own.called_with, own.parameters or ("self",))
 
 
-def _of_row(row: Mapping[str, object]) -> Iterator[Composite]:
+def _of_row(row: Mapping[str, Any]) -> Iterator[Composite]:
     """Yield what a row says of each of its calls, which differ in their parameters."""
     reader = RuleReader(rules_folder() / "platform" / "composites.yaml")
-    reader.only(row, {"call", "arguments", "does", "versions", "made_with", "parameters"}, "composites")
+    reader.only(row, {"call", "arguments", "given", "does", "versions", "made_with", "parameters", "trains"}, "composites")
     said = ast.parse(str(row["does"]), mode="eval").body
     if not isinstance(said, ast.Call):
-        raise reader.fail(f"composites: {row['does']!r} is no call")
+        raise reader.fail(f"composites: {row['does']!r} isn't a call")
     arguments = tuple(map(_said, said.args))
     keywords = {str(one.arg): _said(one.value) for one in said.keywords}
-    maker = tuple(map(str, row.get("made_with") or ()))  # type: ignore[call-overload]
+    given = {name: {one: reader.comparisons(asked, name) for one, asked in held.items()} for name, held in row.get("given", {}).items()}
+    maker, trains = tuple(row.get("made_with", ())), bool(row.get("trains"))
     condition = reader.condition({key: row[key] for key in ("call", "arguments") if key in row}, "composites")
     for name in condition.names:
         signature = load_signatures().get(name)
         parameters = tuple(row["parameters"]) if "parameters" in row else signature.parameters if signature is not None else ()
         one = replace(condition, names=(name,), positional=parameters)
-        yield Composite(one, reader.versions(row), ast.unparse(said.func), arguments, keywords, parameters, maker)
+        yield Composite(one, reader.versions(row), ast.unparse(said.func), arguments, keywords, parameters, maker, given, trains)
 
 
 def _said(node: ast.expr) -> str | Known:

@@ -106,8 +106,13 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
         if entry.trains and not evidence.trains:
             continue
         earlier: dict[Any, Any] = {}
+        told = set[ast.AST]()
         for match, asked in _calls(entry, evidence):
-            if match.call is None or not _is_meant(entry, match.call, asked, evidence):
+            if (
+                match.call is None
+                or (match.call is not asked and match.call.node in told)
+                or not _is_meant(entry, match.call, asked, evidence)
+            ):
                 continue
             if options.get("on_gpu") and not _lies_on_gpu(match.call):
                 continue
@@ -121,6 +126,7 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
                 continue
             if entry.unlike_earlier and not _is_another(asked, entry, earlier):
                 continue
+            told.add(match.call.node)
             values = {"who": entry.who or match.values["written"], **match.values, "what": entry.what, "advice": entry.advice}
             yield replace(match, values=values, span=evidence.span_of(getattr(match.call.node, "func", match.call.node)))
 
@@ -134,12 +140,14 @@ def _calls(entry: KnownCall, evidence: Evidence) -> Iterator[tuple[Match, Call]]
             seen.add(match.call.node)
             yield match, match.call
     for composite in composites_of(entry.condition):
-        if not composite.versions.matches(evidence.target.versions) or entry.told.intersection(composite.spoken_of):
+        is_so = composite.versions.matches(evidence.target.versions) and (evidence.trains or not composite.trains)
+        if not is_so or entry.told.intersection(composite.spoken_of):
             continue
         for match, asked in _calls(replace(entry, condition=composite.condition), evidence):
             inner = composite.inner(asked)
-            if match.call is not None and match.call.node not in seen and call_holds(inner, entry.condition):
-                seen.add(match.call.node)
+            if match.call is None or match.call.node in seen or not is_given(asked, composite.parameters, composite.given):
+                continue
+            if call_holds(inner, entry.condition):
                 yield replace(match, values=composite.said_of(match.values, entry.who)), inner
 
 
@@ -340,7 +348,10 @@ def load_table(name: str) -> tuple[KnownCall, ...]:
         }
         found.append(KnownCall(**read))
     said = [(one.kind, one.what if one.kind != MISSING else "") for one in found]
-    told = {one: frozenset(name for other, same in zip(found, said, strict=True) if same == one for name in other.condition.names) for one in said}
+    told = {
+        one: frozenset(name for other, same in zip(found, said, strict=True) if same == one for name in other.condition.names)
+        for one in said
+    }
     return tuple(replace(one, told=told[same]) for one, same in zip(found, said, strict=True))
 
 
