@@ -47,6 +47,7 @@ CALLS = [
     ("torch.dstack([x, x])", "torch.cat([x[..., None], x[..., None]], 2)"),
     ("torch.row_stack([x, x])", "torch.cat([x, x])"),
     ("torch.column_stack([x, x])", "torch.cat([x, x], 1)"),
+    ("torch.nn.functional.cross_entropy(x, n[0])", "torch.nn.functional.log_softmax(x, 1)"),
     ("torch.nanmean(x)", "torch.nansum(x)"),
     ("torch.linalg.cond(x)", "torch.linalg.svdvals(x)"),
     ("torch.linalg.matrix_rank(x)", "torch.linalg.svdvals(x)"),
