@@ -196,6 +196,22 @@ def test_a_method_does_what_the_function_does_that_takes_the_same(call: str, tor
 
 
 REPORTED = [
+    ("torch.abs(x.long())", "1.13", "MPS911"),
+    ("torch.abs(x)", "1.13", ""),
+    ("torch.abs(x.long())", "2.0", ""),
+    ("x[:, 0::2].clamp_(0, 1)", "2.9", "MPS929"),
+    ("x.clamp_(0, 1)", "2.9", ""),
+    ("x[:, 0].sigmoid_()", "2.9", "MPS929"),
+    ("x[:, 0].sigmoid()", "2.9", ""),
+    ("torch.clamp(x, x.t()[:4].t(), x)", "2.0", "MPS929"),
+    ("torch.clamp(x, x, x)", "2.0", ""),
+    ("x.long().clamp_min(1.0)", "2.4", "MPS929"),
+    ("x.long().clamp_min(1)", "2.4", ""),
+    ("torch.quantile(x, 0.5, 0)", "2.12", "MPS929"),
+    ("torch.quantile(x, 0.5, 1)", "2.12", ""),
+    ("x.quantile(0.5, dim=0)", "2.0", "MPS929"),
+    ("F.pad(x[0], (0, 1))", "1.12", "MPS929"),
+    ("F.pad(x, (0, 1))", "1.12", ""),
     ("torch.jit.trace(torch.nn.Linear(4, 4).to('mps'), x)", "1.12", "MPS911"),
     ("torch.jit.trace(torch.nn.Linear(4, 4).to('mps'), x, check_trace=False)", "1.12", ""),
     ("torch.jit.trace(torch.nn.Linear(4, 4).to('mps'), x)", "1.13", ""),
