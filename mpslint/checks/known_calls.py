@@ -14,6 +14,7 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
+from mpslint.checks._composites import composites_of
 from mpslint.checks.late_variable import is_in_force
 from mpslint.core.knowledge import given_fields, platform_data, rules_folder
 from mpslint.core.record import record
@@ -82,10 +83,12 @@ class KnownCall:
     """An argument and an attribute: only calls that are given the one, or may be and have the other read of what they return."""
     given: Asked = field(default_factory=dict)
     """Only where arguments are certainly so (`{grid: {strided: {is: true}}}`)."""
+    told: frozenset[str] = frozenset()
+    """The names of all entries of the table that say the same."""
 
 
 _ASKED = ("call", "method", "arguments", "positional")
-_KEYS = {*_ASKED, "op", "source", *KnownCall.__annotations__} - {"condition"}
+_KEYS = {*_ASKED, "op", "source", *KnownCall.__annotations__} - {"condition", "told"}
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
@@ -103,8 +106,13 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
         if entry.trains and not evidence.trains:
             continue
         earlier: dict[Any, Any] = {}
-        for match in (*calls(entry.condition, evidence), *_as_methods(entry, evidence), *_as_operators(entry, evidence)):
-            if match.call is None or not _is_meant(entry, match.call, evidence):
+        told = set[ast.AST]()
+        for match, asked in _calls(entry, evidence):
+            if (
+                match.call is None
+                or (match.call is not asked and match.call.node in told)
+                or not _is_meant(entry, match.call, asked, evidence)
+            ):
                 continue
             if options.get("on_gpu") and not _lies_on_gpu(match.call):
                 continue
@@ -116,10 +124,31 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
                 continue
             if entry.untrained and not _is_run_on_mps(match.call.receiver, evidence):
                 continue
-            if entry.unlike_earlier and not _is_another(match.call, entry, earlier):
+            if entry.unlike_earlier and not _is_another(asked, entry, earlier):
                 continue
-            values = {**match.values, "who": entry.who or match.values["written"], "what": entry.what, "advice": entry.advice}
+            told.add(match.call.node)
+            values = {"who": entry.who or match.values["written"], **match.values, "what": entry.what, "advice": entry.advice}
             yield replace(match, values=values, span=evidence.span_of(getattr(match.call.node, "func", match.call.node)))
+
+
+def _calls(entry: KnownCall, evidence: Evidence) -> Iterator[tuple[Match, Call]]:
+    """Yield the calls that an entry is about, and for each the one of which it's asked what it is given: itself, or the call of such a
+    function that it makes within torch. What another entry of the kind says of a function itself isn't said of what that calls."""
+    seen = set[ast.AST]()
+    for match in (*calls(entry.condition, evidence), *_as_methods(entry, evidence), *_as_operators(entry, evidence)):
+        if match.call is not None:
+            seen.add(match.call.node)
+            yield match, match.call
+    for composite in composites_of(entry.condition):
+        is_so = composite.versions.matches(evidence.target.versions) and (evidence.trains or not composite.trains)
+        if not is_so or entry.told.intersection(composite.spoken_of):
+            continue
+        for match, asked in _calls(replace(entry, condition=composite.condition), evidence):
+            inner = composite.inner(asked)
+            if match.call is None or match.call.node in seen or not is_given(asked, composite.parameters, composite.given):
+                continue
+            if call_holds(inner, entry.condition):
+                yield replace(match, values=composite.said_of(match.values, entry.who)), inner
 
 
 def _is_answered(call: Call) -> bool:
@@ -133,8 +162,8 @@ def _lies_on_gpu(call: Call) -> bool:
     return devices_of(place) == {load_kinds().gpu} or (isinstance(place, Known) and place.source == GIVEN_BACK)
 
 
-def _is_meant(entry: KnownCall, call: Call, evidence: Evidence) -> bool:
-    """Return whether a call is where the entry asks for it, and is not given what was moved to the CPU for it."""
+def _is_meant(entry: KnownCall, call: Call, asked: Call, evidence: Evidence) -> bool:
+    """Return whether a call is where the entry asks for it, and is not given what was moved to the CPU for it; `asked` is what it calls."""
     uses = _uses(call, evidence)
     says_where = entry.kind == RAISES or any("place" in asked for asked in entry.given.values())
     if not says_where and not _lies_on_gpu(call) and any(_is_on_cpu(one, evidence) for one in uses or [call]):
@@ -142,7 +171,7 @@ def _is_meant(entry: KnownCall, call: Call, evidence: Evidence) -> bool:
     is_within = any(getattr(function, "name", "") in entry.inside for function in call.context.functions)
     if entry.inside and not (is_within or _lies_on_gpu(call) or any(map(_is_on_gpu, (call, *uses)))):
         return False
-    if not is_given(call, entry.condition.positional, entry.given) or (entry.asks and not _asks_for(call, *entry.asks)):
+    if not is_given(asked, entry.condition.positional, entry.given) or (entry.asks and not _asks_for(call, *entry.asks)):
         return False
     given = [value for use in uses or [call] if entry.unless_made_by and use.arguments for value in alternatives_of(use.arguments[0].value)]
     if given and all(isinstance(value, Instance) and value.name in entry.unless_made_by for value in given):
@@ -321,7 +350,12 @@ def load_table(name: str) -> tuple[KnownCall, ...]:
             "given": given,
         }
         found.append(KnownCall(**read))
-    return tuple(found)
+    said = [(one.kind, one.what if one.kind != MISSING else "") for one in found]
+    told = {
+        one: frozenset(name for other, same in zip(found, said, strict=True) if same == one for name in other.condition.names)
+        for one in said
+    }
+    return tuple(replace(one, told=told[same]) for one, same in zip(found, said, strict=True))
 
 
 def is_given(call: Call, positional: Sequence[str], asked: Asked) -> bool:

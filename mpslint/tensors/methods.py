@@ -58,7 +58,9 @@ def moved(
             move(m, receiver, place, dtype)
         return receiver
     whole = receiver if place is None else put(receiver, place)
-    made = retyped(whole if isinstance(whole, Instance) else receiver, **({} if dtype is None else {"dtype": dtype}))
+    own = place if not is_tensor(receiver) else None  # a PackedSequence is no batch, but moves as a tensor does
+    changed = {name: one for name, one in (("place", own), ("dtype", dtype)) if one is not None}
+    made = retyped(whole if isinstance(whole, Instance) else receiver, **changed)
     if place is not None and receiver.slots.get(EACH, receiver) is not receiver:  # a batch takes along what was written into it
         held = [(key, one) for key, one in receiver.written_slots().items() if isinstance(one, Instance) and is_tensor(one)]
         made.slots |= {key: retyped(one, place=place) for key, one in held}

@@ -145,6 +145,21 @@ def test_a_compiled_function_is_the_function(wrapped: str) -> None:
     assert [event.kind for event in events_of(HEAD + code) if event.certainty is Certainty.SURE] == ["mismatch"]
 
 
+@pytest.mark.parametrize(("moved", "count"), [("packed.to(dev)", 0), ("packed", 1), ("packed.to(dev).to('cpu')", 1)])
+def test_packed_sequences_move_as_tensors_do(moved: str, count: int) -> None:
+    """`.to` gives another PackedSequence, on the device."""
+    text = f"""import torch
+from torch import nn
+
+dev = "mps"
+packed = nn.utils.rnn.pack_padded_sequence(torch.ones(3, 2, 4), torch.tensor([3, 2]))
+nn.LSTM(4, 4).to(dev)({moved})
+"""
+    found = mpslint.check(text, select=["MPS576"]).findings
+
+    assert len(found) == count
+
+
 @pytest.mark.parametrize(("place", "count"), [("cpu", 0), ("mps", 1)])
 def test_the_lengths_of_unpacked_sequences_lie_on_the_cpu(place: str, count: int) -> None:
     """Wherever the sequences lie themselves."""
