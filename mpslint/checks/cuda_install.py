@@ -23,7 +23,8 @@ INSTALL = re.compile(r"(?m)^[ \t]*(?:[!%][ \t]*)?(?:python3? -m |uv )?pip3? (?:-
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
     """Yield what stops each install command, once for the same reason.
 
-    Options: `requirements`, packages by name with what is wrong, and with `versions` where that holds for these only; `marks`, patterns.
+    Options: `requirements`, packages by name with what is wrong, with `versions` where that holds for these only, and with `by_dependency`
+    where another package that they bring stops pip; `marks`, patterns.
     """
     document = evidence.document
     for snippet in document.snippets:
@@ -49,8 +50,10 @@ def _stops(command: str, options: Mapping[str, Any]) -> Iterator[tuple[int, int,
         for found in re.finditer(mark["pattern"], command):
             yield found.start(), found.end(), mark["what"]
     for row in options["requirements"]:
+        if row.get("by_dependency") and "--no-deps" in command:
+            continue
         name = re.sub(r"[-_.]", "[-_.]", row["name"])
-        for found in re.finditer(rf"(?<![\w./=@+-]){name}(?:\[[\w,-]*\])?(?:==([\d.]+))?(?![\w./-])", command):
+        for found in re.finditer(rf"(?<![\w./=@+-]){name}(?:\[[\w,-]*\])?(?:==([\d.]+))?(?![\w./-]|\s*;\s*(?:sys_|platform))", command):
             version = parse_version(found.group(1) or "")
             if "versions" not in row or (version and VersionRange.parse(row["versions"]).matches({row["name"]: version})):
                 yield found.start(), found.end(), row["what"]

@@ -95,6 +95,8 @@ class RuleReader:
                 raise self.fail(f"rule: {key!r} is missing")
         if not re.fullmatch(r"[A-Z]{3,8}\d{3}", str(data["id"])):
             raise self.fail(f"rule: the id {data['id']!r} is not of the form MPS101")
+        if "versions" in data and "outcomes" in data:
+            raise self.fail("rule: `versions` has no effect beside `outcomes`; write it in each of them, or as a condition in `when`")
         self.one_of(data, "at", ("setting", "origin"), "rule")
         self.one_of(data, "once", _ONCE, "rule")
         fixes = data.get("fix") or []

@@ -87,6 +87,14 @@ def test_a_malformed_rule_is_one_line(tmp_path: Path, key: str, value: Any, name
     assert len(said.splitlines()) == 1
 
 
+def test_versions_beside_outcomes_are_refused(tmp_path: Path) -> None:
+    """Each outcome has its own, so those of the rule would be read by nobody."""
+    path = tmp_path / "own.yaml"
+    path.write_text(yaml.safe_dump({**GOOD, "versions": "torch < 2.9", "outcomes": [{"severity": "error", "message": "Fails."}]}))
+    with pytest.raises(RuleError, match="`versions` has no effect beside `outcomes`"):
+        load_rule(path)
+
+
 @pytest.mark.parametrize(
     "text", ["[" * 100_000, "a: &a [*a]", "5", "- 1", "\0", "!!python/object/apply:os.system ['true']", "9" * 5_000, "? [1]\n: 2"]
 )
