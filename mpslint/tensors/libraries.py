@@ -23,7 +23,6 @@ from mpslint.tensors.traits import (
     PLACE,
     Machine,
     devices_of,
-    elements_of,
     is_module,
     joined_trait,
     like,
@@ -52,7 +51,7 @@ def place(m: Machine, name: str, receiver: Value | None, arguments: CallArgument
             if not isinstance(one, Instance):
                 continue
             if EACH in one.slots and not is_module(one):
-                for part in elements_of(one.slots[EACH]):
+                for part in loaders.tensors_of(one.slots[EACH]):
                     if (dtype := joined_trait(part, DTYPE)) is not UNKNOWN:
                         wide(m, node, part, dtype, device, "move", "")
                 m.store.write(one.slots, EACH, loaders.put(one.slots[EACH], device))
