@@ -40,6 +40,8 @@ from mpslint.program.operators import is_hashable
 from mpslint.program.places import TYPES, entries_of
 from mpslint.program.stubs import library as stubs
 from mpslint.tensors import gone_through, methods
+from mpslint.tensors.kinds import load_kinds
+from mpslint.tensors.libraries import chosen_by
 from mpslint.tensors.traits import EACH, PARTS, PLACE, is_array, is_module, is_tensor, part_of
 
 
@@ -216,6 +218,8 @@ def _attribute_of_instance(m: Walker, base: Instance, name: str, node: ast.expr 
             raise Raised("AttributeError")
         return UNKNOWN
     if (answer := _answer(m, base, name)) is not None:
+        if answer == load_kinds().gpu and base.call is not None:
+            return chosen_by(m, base.call.names[0], [base], {}, node)
         return Known(answer, node, source="torch.device")
     child = m.made(Instance(f"{base.name}.{name}", owner=base))
     base.slots[name] = child  # remembered, not written: a path that only reads it, such as a loop, leaves it what it was

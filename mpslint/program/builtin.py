@@ -47,7 +47,7 @@ from mpslint.tensors.arguments import CallArguments
 from mpslint.tensors.kinds import load_kinds
 from mpslint.tensors.modules import unplace_within
 from mpslint.tensors.signatures import load_signatures
-from mpslint.tensors.traits import NUMBER, REAL, WHOLE, asked_for_tensor, is_array, is_tensor
+from mpslint.tensors.traits import NUMBER, REAL, WHOLE, asked_for_tensor, has_dimensions, is_array, is_kind, is_tensor
 
 LONGEST_TEXT = 1 << 16
 PURE = frozenset(["int", "float", "str", "bool", "abs", "round", "len", "min", "max", "sum", "complex", "repr"])
@@ -184,6 +184,8 @@ def _isinstance(value: Value, asked: Value, node: ast.Call) -> Value:
     of_tensors = [isinstance(kind, Symbol) and kind.name in load_kinds().tensors for kind in kinds]
     if any(of_tensors) and (is_one := asked_for_tensor(value)) is not None and (is_one or all(of_tensors)):
         return Known(is_one, node)
+    if has_dimensions(value) and is_kind(value, [kind.name for kind in kinds if isinstance(kind, Symbol)]):
+        return Known(True, node)  # a scalar of NumPy is no array
     if isinstance(value, Instance) and value.cls is not None and all(isinstance(kind, Class) for kind in kinds):
         is_one = any(kind is one for kind in kinds for one in value.cls.lineage())
         is_told = value.cls.lookup(BASES) is None and (is_one or not any(isinstance(kind, Class) and _may_accept(kind) for kind in kinds))

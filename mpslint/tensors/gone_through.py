@@ -5,16 +5,30 @@ from __future__ import annotations
 import ast
 import operator
 from collections.abc import Callable, Sequence
+from typing import TypeGuard
 
 from mpslint.facts.joined import join_all
-from mpslint.facts.values import IN_EACH_ROUND, UNKNOWN, DictEntry, Instance, Items, Mapping, OneOf, Value, alternatives_of, count_made
+from mpslint.facts.values import (
+    IN_EACH_ROUND,
+    UNKNOWN,
+    DictEntry,
+    Instance,
+    Items,
+    Mapping,
+    OneOf,
+    Value,
+    alternatives_of,
+    count_made,
+    is_trait,
+)
 from mpslint.tensors.dimensions import row_of
+from mpslint.tensors.kinds import fits, load_kinds
 from mpslint.tensors.signatures import load_signatures
 from mpslint.tensors.traits import EACH, KEY, WHOLE, has_traits, held_in, is_array, is_module, is_tensor, like, part_of, trait
 
 
 def alike(values: Sequence[Value]) -> Value:
-    """Return one value for several tensors, arrays, or tuples or dicts of them that are made alike; Unknown for anything else."""
+    """Return one value for several tensors, arrays, or tuples, dicts or graphs of them that are made alike; Unknown for anything else."""
     first = values[0] if values else UNKNOWN
     if isinstance(first, Items) and all(isinstance(one, Items) and not one.open and len(one.slots) == len(first.slots) for one in values):
         parts = {number: alike([one.slots[number] for one in values if isinstance(one, Items)]) for number in first.slots}
@@ -25,6 +39,13 @@ def alike(values: Sequence[Value]) -> Value:
             entries = {key: DictEntry(alike([one.value for one in row]), row[0].node) for key, row in rows.items()}
             return Mapping(entries, born=IN_EACH_ROUND) if any(one.value is not UNKNOWN for one in entries.values()) else UNKNOWN
         return UNKNOWN
+    wholes = [one for one in values if is_whole(one) and one.name == first.name] if isinstance(first, Instance) else []
+    if wholes and len(wholes) == len(values):
+        held: dict[object, list[Value]] = {}
+        for key, one in [pair for whole in wholes for pair in whole.slots.items()]:
+            if is_trait(key) or has_traits(one):
+                held.setdefault(key, []).append(one)
+        return Instance(wholes[0].name, wholes[0].call, {key: join_all(parts) for key, parts in held.items()})
     joined = join_all(list(values)) if values else UNKNOWN
     return like(joined) if is_tensor(joined) or is_array(joined) else UNKNOWN
 
@@ -172,3 +193,14 @@ def split(value: Value, number: int) -> Value | None:
         return None
     part = value.slots.get(("item", number)) or value.slots.get(EACH)
     return row_of(value) if part is None and (is_tensor(value) or is_array(value)) else part
+
+
+def is_whole(value: Value) -> TypeGuard[Instance]:
+    """Return whether a value is an object of a library that takes all tensors along that it was given, such as a graph."""
+    return isinstance(value, Instance) and not value.kind and fits(value.name, load_kinds().moved_whole)
+
+
+def with_tensors(value: Instance, change: Callable[[Value], Value]) -> Instance:
+    """Return another such object, with what a change makes of each of its tensors."""
+    slots = {key: change(one) if is_tensor(one) else one for key, one in value.slots.items()}
+    return Instance(value.name, value.call, slots, owner=value.owner)

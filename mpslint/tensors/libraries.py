@@ -23,7 +23,6 @@ from mpslint.tensors.traits import (
     PLACE,
     Machine,
     devices_of,
-    elements_of,
     is_module,
     joined_trait,
     like,
@@ -43,7 +42,7 @@ def place(m: Machine, name: str, receiver: Value | None, arguments: CallArgument
     said = kinds.placers.get(name)
     if said is None:
         return
-    device = _chosen_by(m, name, [receiver or UNKNOWN, *arguments.all], arguments.keywords, node)
+    device = chosen_by(m, name, [receiver or UNKNOWN, *arguments.all], arguments.keywords, node)
     note_use(m, device)
     named = {number: arguments.keywords[key].value for key, number in said.items() if key in arguments.keywords} if said != "*" else {}
     every = (*arguments.positional, *arguments.keywords.values()) if said == "*" else arguments.positional[: len(said)]
@@ -52,7 +51,7 @@ def place(m: Machine, name: str, receiver: Value | None, arguments: CallArgument
             if not isinstance(one, Instance):
                 continue
             if EACH in one.slots and not is_module(one):
-                for part in elements_of(one.slots[EACH]):
+                for part in loaders.tensors_of(one.slots[EACH]):
                     if (dtype := joined_trait(part, DTYPE)) is not UNKNOWN:
                         wide(m, node, part, dtype, device, "move", "")
                 m.store.write(one.slots, EACH, loaders.put(one.slots[EACH], device))
@@ -79,7 +78,7 @@ def _summarise(m: Machine, sized: str, arguments: CallArguments, node: ast.AST) 
             note(m, TensorEvent("refused", node, (shown,), Certainty.SURE, m.context))
 
 
-def _chosen_by(m: Machine, name: str, operands: Sequence[Value], keywords: Mapping[str, Argument], node: ast.AST | None) -> Known:
+def chosen_by(m: Machine, name: str, operands: Sequence[Value], keywords: Mapping[str, Argument], node: ast.AST | None) -> Known:
     """Return the device that a library moves models and batches to, by the arguments of a call and of those that made its operands.
 
     What an option or a branch may put on the CPU is taken to be there, though not surely.
@@ -125,7 +124,7 @@ def _placed(m: Machine, made: Instance) -> Known | None:
     calls = [one for one in m.facts.calls if one.name in kinds.placers and any(value is made for value in one.given)]
     if not calls and made.call is not None and not kinds.placers.keys().isdisjoint(made.call.names):
         calls = [made.call]
-    chosen = [_chosen_by(m, one.name, one.operands, one.keywords, one.node) for one in calls]
+    chosen = [chosen_by(m, one.name, one.operands, one.keywords, one.node) for one in calls]
     if len({one.value for one in chosen}) > 1:
         return Known(kinds.default_place, None, True, kinds.device_class)
     return chosen[0] if chosen else None

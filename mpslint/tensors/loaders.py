@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from mpslint.facts.joined import join_all
 from mpslint.facts.values import (
@@ -11,6 +11,7 @@ from mpslint.facts.values import (
     UNKNOWN,
     AtMost,
     Bound,
+    Class,
     Function,
     Instance,
     Items,
@@ -23,16 +24,18 @@ from mpslint.facts.values import (
 )
 from mpslint.tensors.arguments import CallArguments
 from mpslint.tensors.dimensions import row_of
-from mpslint.tensors.gone_through import alike, anew, changed_within, copied_as, each_of
+from mpslint.tensors.gone_through import alike, anew, changed_within, copied_as, each_of, is_whole, with_tensors
 from mpslint.tensors.kinds import Kinds, fits, load_kinds
 from mpslint.tensors.shapes import batch_of
 from mpslint.tensors.traits import (
     DTYPE,
     EACH,
+    PLACE,
     REAL,
     SHAPE,
     WHOLE,
     Machine,
+    elements_of,
     is_array,
     is_tensor,
     joined_dtype,
@@ -47,6 +50,10 @@ from mpslint.tensors.traits import (
 def make(m: Machine, name: str, arguments: CallArguments, node: ast.Call, result: Instance) -> Value | None:
     """Return a loader or a data set that a call makes, with what going through it gives; None for another call."""
     kinds, positional, keywords = load_kinds(), arguments.positional, arguments.keywords
+    if name in kinds.keeps:
+        named = {**dict(zip(kinds.keeps[name], positional, strict=False)), **keywords}
+        result.slots.update({PLACE: Known(kinds.default_place, node, weak=True), **{key: one.value for key, one in named.items()}})
+        return result
     if name in kinds.tensor_data:
         rows = [row_of(one.value) if is_tensor(one.value) else UNKNOWN for one in positional]
         result.slots[EACH] = Items("tuple", dict(enumerate(rows)), node)
@@ -131,7 +138,7 @@ def sample_of(m: Machine, data: Value, node: ast.AST) -> Value:
     """Return a sample of a data set: what its `__getitem__` or `__iter__` gives, Unknown for one of outside."""
     samples = []
     for one in alternatives_of(data):
-        if isinstance(one, Instance) and one.cls is not None and isinstance(getter := one.cls.lookup("__getitem__"), Function):
+        if isinstance(one, Instance) and one.cls is not None and isinstance(getter := one.cls.lookup(_getter_of(one.cls)), Function):
             samples.append(_followed(m, getter, [one, WHOLE], node))
         elif is_tensor(one) or is_array(one):
             samples.append(row_of(one))
@@ -140,6 +147,12 @@ def sample_of(m: Machine, data: Value, node: ast.AST) -> Value:
         else:
             samples.append(trait(going_through(m, one, node), EACH))
     return join_all(samples)
+
+
+def _getter_of(cls: Class) -> str:
+    """Return the method of a class of data sets that gives a sample by its number."""
+    said = load_kinds().getters
+    return next((said[base] for base in cls.outside_bases() if base in said), "__getitem__")
 
 
 def going_through(m: Machine, value: Value, node: ast.AST) -> Value:
@@ -211,6 +224,8 @@ def default_collate(sample: Value, node: ast.AST, size: Value = UNKNOWN) -> Valu
         return batch
     if is_array(sample):
         return _batch(joined_dtype(sample), node)
+    if is_whole(sample):
+        return with_tensors(sample, lambda one: default_collate(one, node, size))
     return batch_on_cpu(node, is_sure=isinstance(sample, Instance) and fits(sample.name.removesuffix("[]"), kinds.data_readers))
 
 
@@ -247,9 +262,17 @@ def put(value: Value, place: Value) -> Value:
     """Return a batch whose tensors lie on another device."""
     if isinstance(value, (Items, Mapping)):
         return changed_within(value, lambda one: put(one, place))
+    if is_whole(value):
+        return with_tensors(value, lambda one: put(one, place))
     if not isinstance(value, Instance) or not is_tensor(value):
         return value
     made = retyped(value, place=place)
     if EACH in made.slots:
         made.slots[EACH] = made if made.slots[EACH] is value else put(made.slots[EACH], place)
     return made
+
+
+def tensors_of(value: Value) -> Iterator[Value]:
+    """Yield the tensors that a batch holds, in lists, dicts and such objects."""
+    for one in elements_of(value):
+        yield from filter(is_tensor, one.slots.values()) if is_whole(one) else (one,)

@@ -142,6 +142,12 @@ def is_array(value: Value) -> bool:
     return is_kind(value, load_kinds().arrays)
 
 
+def has_dimensions(value: Value) -> bool:
+    """Return whether a value is an array, a data frame or a series, and certainly no scalar."""
+    zero = joined_zero(value)
+    return is_array(value) and isinstance(zero, Known) and not zero.weak and not zero.value
+
+
 def is_module(value: Value) -> bool:
     """Return whether a value is certainly a module."""
     return is_kind(value, load_kinds().modules)

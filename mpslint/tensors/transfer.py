@@ -204,7 +204,7 @@ def _dtype(m: Machine, signature: Signature, word: str, given: GivenByName, node
         if word == "number" and dtype_of(found) == "float64":
             return default  # a number of NumPy's counts as one of Python's
         return OF_ARRAY if word == "array" and found is UNKNOWN else found
-    names = signature.operands[:1] if word == "first" else signature.operands
+    names = (signature.operands or signature.parameters)[:1] if word == "first" else signature.operands
     values = [one for argument in given.all(names) for one in elements_of(argument.value)]
     operands = [one for value in values if (one := typed_operand(value)) is not None]
     return result_dtype(word, operands, Known("float64", node) if is_of_arrays else default_dtype(m, node), is_of_arrays)

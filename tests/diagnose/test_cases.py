@@ -372,3 +372,11 @@ def test_a_strategy_of_ray_is_not_answered_with_auto() -> None:
     text = "ValueError: You set `strategy=<{}Strategy object at 0x17f>` but strategies from the DDP family are not supported on the MPS accelerator."
     assert title(text.format("ray.train.lightning.RayDDP")) == "Lightning refuses Ray's strategy on MPS"
     assert title(text.format("lightning.pytorch.strategies.DDP")) == "Lightning refuses this strategy on MPS"
+
+
+def test_code_of_torchscript_is_named_where_it_was_running() -> None:
+    text = "RuntimeError: The following operation failed in the TorchScript interpreter.\n    return torch.einsum(x, self.vectors)\n"
+    error = "RuntimeError: Placeholder storage has not been allocated on MPS device!"
+    assert title(text + error) == "Code of a TorchScript file met a tensor that isn't on MPS"
+    assert title(error) == "A tensor that an MPS operation needs is not on MPS"
+    assert not diagnosed(text + error).unknown
