@@ -52,6 +52,17 @@ def test_a_crash_is_not_said_of_versions_before_its_cause() -> None:
     assert "segmentation fault" not in said("MPS524", HALF, "a.py", {"transformers": "5.12.1"})
 
 
+def test_quantized_weights_that_the_program_moves_are_not_left_on_the_cpu() -> None:
+    code = """from transformers import AutoModelForCausalLM, BitsAndBytesConfig, Trainer
+
+model = AutoModelForCausalLM.from_pretrained("gpt2", quantization_config=BitsAndBytesConfig(load_in_4bit=True))
+Trainer(model, train_dataset=data).train()
+"""
+    versions = {"transformers": "4.57.6", "accelerate": "1.15.0"}
+    assert "on the CPU" in said("MPS508", code, "a.py", versions)
+    assert "on the CPU" not in said("MPS508", code.replace("Trainer(model,", 'Trainer(model.to("mps"),'), "a.py", versions)
+
+
 def test_an_optimizer_of_torchao_needs_no_bitsandbytes() -> None:
     text = "base_model: HuggingFaceTB/SmolLM2-135M\nsequence_len: 1024\nbf16: false\noptimizer: {}\n"
 
