@@ -111,6 +111,8 @@ def _crossings(evidence: Evidence) -> Iterator[Crossing]:
         found: dict[str, Said] = {"script": ({}, ())} if on_import & {id(loader.result), *functions} else {}
         for of, said in (*_held_by_maker(loader, taken, asked, evidence), *(met for one in taken for met in _meets(one, evidence))):
             found.setdefault(of, said)
+        if "function" in found or "handle" in found:  # without what pickle refuses no worker gets far enough to miss a definition
+            found.pop("definition", None)
         yield from (Crossing(of, workers, *said) for of, said in found.items())
 
 
@@ -161,10 +163,11 @@ def _meets(one: Carried, evidence: Evidence) -> Iterator[tuple[str, Said]]:
     definition = value if isinstance(value, Function) else value.cls if isinstance(value, Instance) else None
     started = document.started  # what it imports of its project, workers import, too
     is_own = definition is not None and (started is None or evidence.span_of(definition.node) in started.span)
-    if definition is not None and is_own and document.kind is Kind.NOTEBOOK:
+    refused = list(_refused(value, evidence))
+    if definition is not None and is_own and document.kind is Kind.NOTEBOOK and not refused:
         yield "definition", ({"name": definition.name if isinstance(definition, Function) else definition.node.name}, ())
-    if document.kind is Kind.PYTHON and one.is_kept:
-        yield from _refused(value, evidence)
+    if one.is_kept:
+        yield from refused
     place = joined_trait(value, PLACE)
     if one.name and devices_of(place) == {load_kinds().gpu} and (origin := origin_of(place)) is not None:
         yield "object", ({"name": one.name}, (Related(evidence.span_of(origin), "it is moved to the GPU here"),))
