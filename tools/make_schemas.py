@@ -138,7 +138,11 @@ def _condition(keys: Iterable[str]) -> Schema:
     properties |= {subject: {"type": ["string", "boolean", "array"], "items": text} for subject in ("certain", "event", "suppression")}
     properties["setting"] = _one_or_more(_SETTING)
     properties |= {subject: {"type": "array", "items": _SETTING, "minItems": 2} for subject in ("product", "ratio")}
-    of_values = {**dict.fromkeys(OF_VALUES, _one_or_more({"type": "string"})), "contains": {"$ref": "#/definitions/condition"}}
+    of_values = {
+        **dict.fromkeys(OF_VALUES, _one_or_more({"type": "string"})),
+        "contains": {"$ref": "#/definitions/condition"},
+        "unless": {"type": "array"},
+    }
     properties["arguments"] = {"type": "object", "additionalProperties": _closed({**compared, **of_values})}
     return {**_closed(properties), "oneOf": [{"required": [subject]} for subject in SUBJECTS]}
 

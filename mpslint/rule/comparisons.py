@@ -116,13 +116,23 @@ def _used_by(value: Value) -> list[Value]:
     return [part for name, part in value.receiver.written_slots().items() if name in read]
 
 
+def _may_differ(value: Value, constants: tuple[Any, ...]) -> bool:
+    """Return whether a value isn't known to be one of some constants."""
+    return not all(isinstance(one, Known) and one.value in constants for one in alternatives_of(value))
+
+
 def _reads(value: Value, names: tuple[str, ...]) -> bool:
     """Return whether a value is a function of the program that reads one of some attributes."""
     function = value.function if isinstance(value, Bound) else value
     return isinstance(function, Function) and not text_of(function.node).read.isdisjoint(names)
 
 
-_OF_VALUES: dict[str, Callable[[Value, Any], bool]] = {"made_by": _is_made_by, "contains": _contains, "reads": _reads}
+_OF_VALUES: dict[str, Callable[[Value, Any], bool]] = {
+    "made_by": _is_made_by,
+    "contains": _contains,
+    "reads": _reads,
+    "unless": _may_differ,
+}
 """What an argument is asked that is no constant."""
 
 

@@ -111,6 +111,8 @@ def _crossings(evidence: Evidence) -> Iterator[Crossing]:
         found: dict[str, Said] = {"script": ({}, ())} if on_import & {id(loader.result), *functions} else {}
         for of, said in (*_held_by_maker(loader, taken, asked, evidence), *(met for one in taken for met in _meets(one, evidence))):
             found.setdefault(of, said)
+        if "function" in found or "handle" in found:  # without what pickle refuses no worker gets far enough to miss a definition
+            found.pop("definition", None)
         yield from (Crossing(of, workers, *said) for of, said in found.items())
 
 
@@ -161,10 +163,11 @@ def _meets(one: Carried, evidence: Evidence) -> Iterator[tuple[str, Said]]:
     definition = value if isinstance(value, Function) else value.cls if isinstance(value, Instance) else None
     started = document.started  # what it imports of its project, workers import, too
     is_own = definition is not None and (started is None or evidence.span_of(definition.node) in started.span)
-    if definition is not None and is_own and document.kind is Kind.NOTEBOOK:
+    refused = list(_refused(value, evidence))
+    if definition is not None and is_own and document.kind is Kind.NOTEBOOK and not refused:
         yield "definition", ({"name": definition.name if isinstance(definition, Function) else definition.node.name}, ())
-    if document.kind is Kind.PYTHON and one.is_kept:
-        yield from _refused(value, evidence)
+    if one.is_kept:
+        yield from refused
     place = joined_trait(value, PLACE)
     if one.name and devices_of(place) == {load_kinds().gpu} and (origin := origin_of(place)) is not None:
         yield "object", ({"name": one.name}, (Related(evidence.span_of(origin), "it is moved to the GPU here"),))
@@ -179,13 +182,20 @@ def _meets(one: Carried, evidence: Evidence) -> Iterator[tuple[str, Said]]:
 
 
 def _refused(value: Value, evidence: Evidence) -> Iterator[tuple[str, Said]]:
-    """Yield a value that pickle doesn't take: a lambda, a function that was defined while another one ran, an open file."""
+    """Yield a value that pickle doesn't take: a lambda, a function or class that was defined while a function ran, an open file."""
     table = platform_data("workers")
     if isinstance(value, Function):
         is_lambda = value.name == "<lambda>"
         if is_lambda or (value.cls is None and value.frame.parent is not None):
             values = {"name": "a lambda" if is_lambda else f"{value.name}()", "raises": table["function"]}
             yield "function", (values, (Related(evidence.span_of(value.node), "it is defined here"),))
+    elif isinstance(value, Instance) and value.cls is not None:
+        outer = value.cls.frame
+        while outer is not None and outer.is_class:
+            outer = outer.parent
+        if outer is not None and outer.parent is not None and not _pickles_itself(value.cls):
+            values = {"name": f"{value.cls.node.name}, which a function defines", "raises": table["function"]}
+            yield "function", (values, (Related(evidence.span_of(value.cls.node), "it is defined here"),))
     elif isinstance(value, Instance) and value.name in table["handles"] and value.call is not None:
         values = {"name": f"{value.name.removeprefix('builtins.')} in the dataset", "raises": table["handles"][value.name]}
         yield "handle", (values, (Related(evidence.span_of(value.call.node), "it is opened here"),))
@@ -193,9 +203,16 @@ def _refused(value: Value, evidence: Evidence) -> Iterator[tuple[str, Said]]:
 
 @once
 def _moves(evidence: Evidence) -> dict[int, Call]:
-    """Return what puts something on the Mac's GPU in each function, by the id of that."""
+    """Return what puts something on the Mac's GPU in each function that takes nothing back from there, by the id of that."""
     placed = [one.call for one in evidence.file_plans.matched if one.devices == {load_kinds().gpu}]
-    return {id(function): call for call in reversed(placed) for function in call.context.functions}
+    back = {id(function) for call in evidence.facts.calls if _takes_back(call) for function in call.context.functions}
+    return {id(function): call for call in reversed(placed) for function in call.context.functions if id(function) not in back}
+
+
+def _takes_back(call: Call) -> bool:
+    """Return whether what a method gives lies on the CPU, where its tensor lies on the Mac's GPU."""
+    places = [devices_of(joined_trait(value, PLACE)) for value in (call.receiver, call.result) if value is not None]
+    return places == [{load_kinds().gpu}, {load_kinds().default_place}]
 
 
 def _held_by_maker(loader: Call, taken: Sequence[Carried], asked: Sequence[Asked], evidence: Evidence) -> Iterator[tuple[str, Said]]:

@@ -20,8 +20,9 @@ from mpslint.settings.roles import check_role, closest
 from mpslint.settings.setting import load_vocabulary
 
 COMPARISONS = ("is", "not", "at_least", "at_most", "above", "below", "matches", "may_be", "is_a", "outside")
-OF_VALUES = ("made_by", "contains", "reads")
-"""What an argument is asked that is no constant: the names of what made it, a call that made something in it, attributes that it reads."""
+OF_VALUES = ("made_by", "contains", "reads", "unless")
+"""What an argument is asked that may be no constant: the names of what made it, a call that made something in it, attributes that it
+reads, constants that it isn't known to be."""
 TYPES = ("whole", "number", "text")
 """What `is_a` asks for: a whole number, another number, or text."""
 IN_LOOP = (True, False, "training")

@@ -74,7 +74,7 @@ def said(rule: str, text: str, file: str, versions: dict[str, str]) -> str:
     [
         ("MPS524", HALF, "a.py", {"transformers": "5.13.0"}, "converts it to float32 there, in threads"),
         ("MPS511", UNSLOTH, "a.py", {"unsloth": "2025.1.5"}, "raises AssertionError"),
-        ("MPS511", UNSLOTH, "a.py", {"unsloth": "2025.1.6"}, "raises NotImplementedError"),
+        ("MPS511", UNSLOTH, "a.py", {"unsloth": "2025.1.6"}, "NotImplementedError up to unsloth_zoo"),
         ("MPS558", FA3, "sft.yaml", {"llamafactory": "0.9.3"}, "raises NotImplementedError"),
         ("MPS713", ON_CPU.format(""), "a.py", {"transformers": "4.43.0"}, "still puts its batches on the Mac's GPU"),
         ("MPS713", ON_CPU.format(", use_cpu=True"), "a.py", {"transformers": "4.43.0"}, "selects the CPU, and"),
@@ -115,6 +115,17 @@ def test_recomputed_attention_keeps_no_scores() -> None:
 def test_a_crash_is_not_said_of_versions_before_its_cause() -> None:
     """transformers 5.12 reads weights to the CPU and converts them there."""
     assert "segmentation fault" not in said("MPS524", HALF, "a.py", {"transformers": "5.12.1"})
+
+
+def test_quantized_weights_that_the_program_moves_are_not_left_on_the_cpu() -> None:
+    code = """from transformers import AutoModelForCausalLM, BitsAndBytesConfig, Trainer
+
+model = AutoModelForCausalLM.from_pretrained("gpt2", quantization_config=BitsAndBytesConfig(load_in_4bit=True))
+Trainer(model, train_dataset=data).train()
+"""
+    versions = {"transformers": "4.57.6", "accelerate": "1.15.0"}
+    assert "on the CPU" in said("MPS508", code, "a.py", versions)
+    assert "on the CPU" not in said("MPS508", code.replace("Trainer(model,", 'Trainer(model.to("mps"),'), "a.py", versions)
 
 
 def test_an_optimizer_of_torchao_needs_no_bitsandbytes() -> None:

@@ -71,7 +71,7 @@ LORA = (
         ("model = get_peft_model(model, LoraConfig(r=16))\n", "paged_adamw_32bit", "warning", "LoRA of rank 16"),
         ("model = get_peft_model(model, LoraConfig())\n", "paged_adamw", "warning", "LoRA of rank 8"),
         ("model = get_peft_model(model, LoraConfig(r=16))\n", "paged_adamw_8bit", "error", "no 8-bit optimizer kernel"),
-        ("", "paged_adamw_32bit", "error", "allocates paged state with a function"),
+        ("", "paged_adamw_32bit", "error", "allocates their paged state with a function"),
     ],
 )
 def test_only_large_tensors_have_paged_state(line: str, optimizer: str, severity: str, said: str) -> None:
