@@ -55,17 +55,27 @@ def retaining_operators() -> frozenset[str]:
 
 
 def missing_operators(torch: str) -> dict[str, str]:
-    """Return the operators without an MPS kernel in this torch, with the version that brings one (or an empty text)."""
+    """Return the operators that raise for want of an MPS kernel in this torch, with the version that brings one (or an empty text)."""
+    on_cpu = platform_data("operators")["cpu_fallback"]
+    return {name: first for name, first in _without_kernel(torch).items() if name not in on_cpu}
+
+
+def cpu_operators(torch: str) -> list[str]:
+    """Return the operators that this torch computes on the CPU of its own accord, for want of an MPS kernel."""
+    missing = _without_kernel(torch)
+    return [name for name in platform_data("operators")["cpu_fallback"] if name in missing]
+
+
+def _without_kernel(torch: str) -> dict[str, str]:
     own, names = minor(torch), platform_data("operators")
     missing = {name: first for first, group in names["first"].items() if own < minor(first) for name in group}
-    missing.update(dict.fromkeys(names["never"], ""))
-    return {name: first for name, first in missing.items() if name not in names["cpu_fallback"]}
+    return missing | dict.fromkeys(names["never"], "")
 
 
 def operators_left(torch: str) -> list[tuple[str, list[str], str]]:
     """Return what becomes of the operators that MPS doesn't compute in this torch: in a word, their names, and the rule about them."""
     known = platform_data("operators")
-    names = {"missing": missing_operators(torch), "cpu_fallback": known["cpu_fallback"]}
+    names = {"missing": missing_operators(torch), "cpu_fallback": cpu_operators(torch)}
     whole = {word: list(dict.fromkeys(one.partition(".")[0] for one in names[word] if not one.startswith("_"))) for word in names}
     return [(said["says"], whole[word], said["rule"]) for word, said in known["told"].items()]
 

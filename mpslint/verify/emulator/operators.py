@@ -12,11 +12,10 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from mpslint.core.knowledge import platform_data
 from mpslint.verify.emulator.remembered import makes_new_tensors
 from mpslint.verify.emulator.watch import op_name
 from mpslint.verify.outcome import Trouble
-from mpslint.verify.platform import missing_operators, special_cases
+from mpslint.verify.platform import cpu_operators, missing_operators, special_cases
 
 EVERYWHERE = torch._C.DispatchKey.CompositeExplicitAutograd
 """The key of what is made of other operators on every device, below autograd and what sees it."""
@@ -66,7 +65,7 @@ class Coverage:
         self._kernels: dict[str, Sequence[str]] = {}
         """The operators whose kernels run for each that was seen."""
         self._missing = missing_operators(version)
-        self._fallback = frozenset(platform_data("operators")["cpu_fallback"])
+        self._fallback = frozenset(cpu_operators(version))
         self._cases: dict[str, list[Mapping[str, Any]]] = {}
         for case in special_cases(version):
             for op in case["ops"]:
