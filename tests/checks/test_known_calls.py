@@ -348,6 +348,8 @@ SIZED = [
     ("torch.distributions.Categorical(torch.softmax(x, 0).t()).sample()", "2.6", True),
     ("torch.distributions.Categorical(torch.softmax(x, 1)).sample()", "2.6", False),
     ("torch.multinomial(torch.rand(65536, device='mps'), 100, replacement=True)", "2.10", True),
+    ("torch.multinomial(torch.rand(8, device='mps'), 1)", "2.0.1", True),
+    ("torch.multinomial(torch.rand(8, device='mps'), 1)", "2.1", False),
     ("torch.multinomial(torch.rand(65536, device='mps'), 100, replacement=True)", "2.13", False),
     ("torch.multinomial(torch.rand(65536, device='mps'), 100)", "2.10", False),
     ("torch.multinomial(torch.rand(10, device='mps'), 100000000, True)", "2.4", True),
