@@ -330,6 +330,8 @@ def _container(name: str, values: list[Value], node: ast.Call) -> Value:
     """Return what `list(...)` and its like make of what is not known to its end."""
     kind = {"tuple": "tuple", "set": "set", "frozenset": "set", "reversed": "iterator"}.get(name, "list")
     source = values[0] if len(values) == 1 and isinstance(values[0], Items) else Items("list", {})
+    if len(values) == 1 and gone_through.is_batch(values[0]) and (each := gone_through.each_of(values[0])) is not None:
+        source = Items("list", {0: each}, node, True, each)  # the entries of a batch, of which there is one at least
     if source.kind in ("list", "tuple") and name in ("list", "tuple"):
         return Items(kind, dict(source.slots), node, True, source.each)
     return Items(kind, {}, node, True, None if source.slots else source.each)

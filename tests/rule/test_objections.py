@@ -187,6 +187,8 @@ BATCHES = 'import torch\nfrom elsewhere import Data\n\ndevice = "cuda" if torch.
     [
         ("name in batch:\n        batch[name] = batch[name].to(device)", True),
         ("name in batch.keys():\n        batch[name] = batch[name].to(device)", True),
+        ("name in list(batch):\n        batch[name] = batch[name].to(device)", True),
+        ("name, x in list(batch.items()):\n        batch[name] = x.to(device)", True),
         ("name, x in batch.items():\n        if torch.is_tensor(x):\n            batch[name] = x.to(device)", True),
         ("name, x in batch.items():\n        if name != 'x':\n            batch[name] = x.to(device)", False),
         ("name, x in batch.items():\n        x = x.to(device)", False),
