@@ -14,7 +14,7 @@ from typing import Any
 from mpslint.core.finding import Edit, Span
 from mpslint.core.knowledge import platform_data
 from mpslint.core.versions import Version, VersionRange
-from mpslint.facts.values import Call, Instance, Symbol, alternatives_of
+from mpslint.facts.values import UNKNOWN, Call, Instance, Known, Symbol, Value, alternatives_of
 from mpslint.program.platform import load_platform
 from mpslint.program.walk import called_name
 from mpslint.rule.guards import HARMLESS_HANDLERS, is_caught
@@ -115,19 +115,33 @@ def _is_received(call: Call, entry: Mapping[str, Any], evidence: Evidence) -> bo
     """Return whether the object whose method is called is one that had it; any is where no other classes have such a method."""
     objects = alternatives_of(call.receiver) if call.receiver is not None else ()
     names = [one.name for one in objects if isinstance(one, (Instance, Symbol))]
-    if _are_named(names, entry.get("kept", ())):
+    if _are_named([*names, *_loaded(objects)], entry.get("kept", ())):
         return False
     known = entry.get("receivers")
     if known is None:
-        return True
+        return not _is_foreign(names)
     if f"def {call.method}(" in evidence.document.text:
         return False
     return _are_named(names, [known] if isinstance(known, str) else known)
 
 
+def _loaded(objects: Iterable[Value]) -> Iterator[str]:
+    """Yield what is loaded for objects, beside the package that loads it: `transformers.microsoft/layoutlmv3-base`."""
+    for one in objects:
+        made = one.owner if isinstance(one, Instance) and one.call is None and isinstance(one.owner, Instance) else one
+        given = made.call.given[:1] if isinstance(made, Instance) and made.call is not None else ()
+        yield from (f"{made.name.split('.')[0]}.{name.value}" for name in given if isinstance(made, Instance) and isinstance(name, Known))
+
+
+def _is_foreign(names: Sequence[str]) -> bool:
+    """Return whether an object is of a package of which nothing is known."""
+    known = {name for one in platform_data("packages")["packages"] for name in one["called"]}
+    return bool(names) and not any(package in known or package in ("", "?") for package in (name.split(".")[0] for name in names))
+
+
 def _are_named(names: Iterable[str], patterns: Iterable[str]) -> bool:
     """Return whether one of the names matches one of the patterns."""
-    return any(fnmatch.fnmatchcase(name, pattern) for name in names for pattern in patterns)
+    return any(fnmatch.fnmatchcase(name.lower(), pattern.lower()) for name in names for pattern in patterns)
 
 
 def _attributes(gone: Gone, evidence: Evidence) -> Iterator[Match]:
@@ -205,6 +219,8 @@ def _called_itself(match: Match, evidence: Evidence) -> WrittenSetting | None:
         return WrittenSetting((Edit(match.span, entry["becomes"]),), entry["becomes"])
     if entry is None or not entry.get("call") or match.call is None or not isinstance(match.call.node.func, ast.Attribute):
         return None
+    if not any(isinstance(one, (Instance, Symbol)) and "." in one.name for one in alternatives_of(match.call.receiver or UNKNOWN)):
+        return None  # whatever the object is, calling it may do something else
     func, renamed, edits = match.call.node.func, entry.get("arguments", {}), []
     for keyword in match.call.node.keywords:
         written = f"{keyword.arg}={ast.unparse(keyword.value)}"
