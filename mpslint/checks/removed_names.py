@@ -57,7 +57,7 @@ def _imported(gone: Gone, evidence: Evidence) -> Iterator[Match]:
             if name is not None and not _is_apart(module) and not is_beside(name.split(".")[0], evidence.document.path):
                 values = _values(name, gone, evidence)
                 if name != imported:  # the table lists the whole module, so that is what the finding names
-                    values["written"] = module
+                    values["written"] = imported if name == f"{imported}.{ALL}" else module
                 yield Match(evidence.span_of(alias), values, context=fact.context, node=fact.node)
 
 
