@@ -145,7 +145,7 @@ def _calls(entry: KnownCall, evidence: Evidence) -> Iterator[tuple[Match, Call]]
             continue
         for match, asked in _calls(replace(entry, condition=composite.condition), evidence):
             inner = composite.inner(asked)
-            if match.call is None or match.call.node in seen or not is_given(asked, composite.parameters, composite.given):
+            if match.call is None or match.call.node in seen or not is_given(asked, composite.parameters, composite.given, composite.maker):
                 continue
             if call_holds(inner, entry.condition):
                 yield replace(match, values=composite.said_of(match.values, entry.who)), inner
@@ -358,19 +358,20 @@ def load_table(name: str) -> tuple[KnownCall, ...]:
     return tuple(replace(one, told=told[same]) for one, same in zip(found, said, strict=True))
 
 
-def is_given(call: Call, positional: Sequence[str], asked: Asked) -> bool:
+def is_given(call: Call, positional: Sequence[str], asked: Asked, made_with: Sequence[str] = ()) -> bool:
     """Return whether the arguments of a call, of which a method's tensor is the first, and what its module holds are certainly as asked."""
-    given = _arguments(call, positional)
+    given = _arguments(call, positional, made_with)
     return all(
         name in given and all(compare_all(tuple(_found(given[name], what, given)), compared) for what, compared in properties.items())
         for name, properties in asked.items()
     )
 
 
-def _arguments(call: Call, positional: Sequence[str]) -> dict[str, Argument]:
+def _arguments(call: Call, positional: Sequence[str], made_with: Sequence[str] = ()) -> dict[str, Argument]:
     """Return what a call is given, holds and makes, by name; `itself` is what a method is one of, `itself.x` what made that."""
     maker = call.receiver.call if isinstance(call.receiver, Instance) else None
-    with_ = {f"itself.{name}": argument for name, argument in maker.keywords.items()} if maker is not None else {}
+    of_maker = {**dict(zip(made_with, maker.arguments, strict=False)), **maker.keywords} if maker is not None else {}
+    with_ = {f"itself.{name}": argument for name, argument in of_maker.items()}
     held = {name: Argument(value, None) for name, value in getattr(call.receiver, "slots", {}).items() if isinstance(name, str)}
     own = {"itself": Argument(call.receiver, getattr(call.node.func, "value", None))} if call.receiver is not None else {}
     itself = tuple(own.values()) if is_method(call) else ()
