@@ -28,9 +28,11 @@ from mpslint.tensors.traits import (
     NUMBER,
     OF_ARRAY,
     PLACE,
+    REAL,
     REPEATED,
     SHAPE,
     SWAPPED,
+    WHOLE,
     ZERO,
     Machine,
     dtype_of,
@@ -97,7 +99,7 @@ def apply(m: Machine, signature: Signature, given: GivenByName, node: ast.Call, 
         _size(signature, given, result)
         zero = joined_zero(result) if ZERO in result.slots else zero
     if signature.scalar and is_true(zero):
-        return NUMBER
+        return REAL if signature.scalar == "builtins.float" else WHOLE
     made = Instance(f"{result.name}[]", owner=result) if signature.each else result
     named = _named_dtype(signature, given)
     dtype = _dtype(m, signature, signature.dtype, given, node) if named is None else named
@@ -264,7 +266,7 @@ def _size(signature: Signature, given: GivenByName, made: Instance) -> None:
         sized(made, int(signature.size), Known(False))
     elif given.value(signature.size) is not None:
         sized(made, size_argument([one.value for one in given.all([signature.size])]), MAYBE)
-    elif said.strip() == "all":
+    elif said.strip() == "all" and (given.is_open or list(given.all(signature.operands))):
         size_computed(made, [one.value for one in given.all(signature.operands) if not is_none(one.value)])
     elif said == "same" and (dimensions := dimensions_of(first)) is not None:
         sized(made, dimensions, UNKNOWN)

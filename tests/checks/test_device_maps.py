@@ -39,7 +39,7 @@ def test_a_quantized_model_is_on_the_gpu_too() -> None:
     text = LOADED.format(way=".generate", more=", quantization_config=config")
     (found,) = mpslint.check(text, select=["MPS503"]).findings
 
-    assert "only a model that device_map places" in found.message
+    assert "while device_map places models on the Mac's GPU" in found.message
 
 
 MAPPED = """import torch

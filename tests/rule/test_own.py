@@ -86,7 +86,7 @@ def test_a_folder_that_the_configuration_names_too_is_read_once(tmp_path: Path) 
         ("at: origins", r"rule: `at` is one of setting, origin, not 'origins'; did you mean 'origin'\?"),
         ("unless: {uses: mps, options: {in_runs: true}}", r"unless: options of `uses`: unknown key 'in_runs'; did you mean 'in_run'\?"),
         ("unless: {method: cuda, options: {reciever: true}}", r"options of `method`: unknown key 'reciever'; did you mean 'receiver'\?"),
-        ("unless: {call: print, options: {receiver: true}}", r"options of `call`: unknown key 'receiver'; known keys: none"),
+        ("unless: {call: print, options: {receiver: true}}", r"options of `call`: unknown key 'receiver'; known keys: here"),
         ("unless: {certain: maybe}", r"unless: `certain` is one of true, false, not 'maybe'"),
         ("unless: {certain: [ImportError]}", r"unless: `certain` is one of true, false, not \['ImportError'\]"),
         ("unless: {call: print, in_loop: trainin}", r"unless: `in_loop` is one of true, false, training, not 'trainin'; did you mean"),
