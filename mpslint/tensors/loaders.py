@@ -46,6 +46,9 @@ from mpslint.tensors.traits import (
     typed,
 )
 
+GETTER = "__getitem__"
+"""The method by which Python takes an item."""
+
 
 def make(m: Machine, name: str, arguments: CallArguments, node: ast.Call, result: Instance) -> Value | None:
     """Return a loader or a data set that a call makes, with what going through it gives; None for another call."""
@@ -138,8 +141,11 @@ def sample_of(m: Machine, data: Value, node: ast.AST) -> Value:
     """Return a sample of a data set: what its `__getitem__` or `__iter__` gives, Unknown for one of outside."""
     samples = []
     for one in alternatives_of(data):
-        if isinstance(one, Instance) and one.cls is not None and isinstance(getter := one.cls.lookup(_getter_of(one.cls)), Function):
-            samples.append(_followed(m, getter, [one, WHOLE], node))
+        name = _getter_of(one.cls) if isinstance(one, Instance) and one.cls is not None else ""
+        if isinstance(one, Instance) and one.cls is not None and isinstance(getter := one.cls.lookup(name), Function):
+            given = one.call.given if one.call is not None and name != GETTER else ()  # a library hands it to what it is given
+            is_all = all(isinstance(value, Known) for value in given)
+            samples.append(_followed(m, getter, [one, WHOLE], node) if is_all else UNKNOWN)
         elif is_tensor(one) or is_array(one):
             samples.append(row_of(one))
         elif isinstance(one, Items):
@@ -152,7 +158,7 @@ def sample_of(m: Machine, data: Value, node: ast.AST) -> Value:
 def _getter_of(cls: Class) -> str:
     """Return the method of a class of data sets that gives a sample by its number."""
     said = load_kinds().getters
-    return next((said[base] for base in cls.outside_bases() if base in said), "__getitem__")
+    return next((said[base] for base in cls.outside_bases() if base in said), GETTER)
 
 
 def going_through(m: Machine, value: Value, node: ast.AST) -> Value:
