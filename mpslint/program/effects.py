@@ -178,21 +178,26 @@ def change_given(m: Walker, owner: Value, name: str, given: Value = UNKNOWN) -> 
 def given_to(m: Walker, owner: Instance) -> tuple[dict[int, Value], bool]:
     """Return what an object of outside, and those that it comes from, were given that can be changed; and whether it may be anything.
 
-    Of what has tensors as its parts, such as a state dict, only what it was handed later counts.
+    Of what has tensors as its parts and was made of nothing else, such as a state dict, only what it was handed later counts.
     """
     path: list[Instance] = []
     one: Value | None = owner
-    while isinstance(one, Instance) and one.cls is None and id(one) not in m.store.held and PARTS not in one.slots:
+    while isinstance(one, Instance) and one.cls is None and id(one) not in m.store.held and not _holds_tensors(one):
         path.append(one)
         one = one.owner or (one.call.receiver if one.call is not None else None)
     found: tuple[dict[int, Value], bool] = m.store.held[id(one)][1:] if id(one) in m.store.held else ({}, False)
-    if one is not None and id(one) not in m.store.held and not (isinstance(one, Instance) and PARTS in one.slots):
+    if one is not None and id(one) not in m.store.held and not _holds_tensors(one):
         found = _with(m, found, [one])
     for made in reversed(path):
         given = _taken(made, made.call) if made.call is not None else []
         found = _with(m, (found[0], found[1] or (made.call is not None and not made.call.names)), given)
         m.store.held[id(made)] = (made, *found)
     return found
+
+
+def _holds_tensors(value: Value) -> bool:
+    """Return whether a value holds tensors, and nothing that a call was given: `state_dict(destination=given)` gives that."""
+    return isinstance(value, Instance) and PARTS in value.slots and (value.call is None or not value.call.given)
 
 
 def _taken(made: Instance, call: Call) -> list[Value]:
