@@ -52,6 +52,8 @@ class Exit:
     is_vague: bool = False
     stops: bool = True
     """Whether nothing that follows an exception which is certain is walked."""
+    passes: bool = False
+    """Whether an exception goes on behind it, as behind a `finally` block."""
 
     def of(self, kind: str) -> list[Writes]:
         """Return what was written on the paths that left in one way."""
@@ -91,7 +93,7 @@ def leave(m: Walk, kind: str, name: str = "", value: Value = UNKNOWN) -> None:
 
 def ends(m: Walk, node: ast.AST, error: Raised | None = None) -> None:
     """Note that the program ends here, by an exception that nothing in it catches: what a fix must not lead to."""
-    if not m.is_silent and not any("raise" in target.kinds for target in m.exits):
+    if not m.is_silent and not any("raise" in target.kinds and not target.passes for target in m.exits):
         operands, source = (Operand(UNKNOWN, "", "", node),), error.source if error is not None else ""
         m.facts.events.append(TensorEvent("ended", node, operands, Certainty.GUARDED, m.context))
         if source in platform_data("shell")["printers"]:

@@ -394,9 +394,9 @@ class Walker:
             self.is_silent, self.is_told = before
 
     @contextlib.contextmanager
-    def leaving(self, *kinds: str, stops: bool = True) -> Iterator[tuple[Exit, Writes]]:
+    def leaving(self, *kinds: str, stops: bool = True, passes: bool = False) -> Iterator[tuple[Exit, Writes]]:
         """Walk a path by itself that may be left in some ways; give what notes these, and what it wrote."""
-        target = Exit(kinds, len(self.store.journals), stops=stops)
+        target = Exit(kinds, len(self.store.journals), stops=stops, passes=passes)
         self.exits.append(target)
         try:
             with self.store.path() as written:

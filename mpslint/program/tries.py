@@ -31,18 +31,18 @@ def try_statement(m: Walker, node: Any) -> bool:
     """Walk a `try` block and its handlers; what holds afterwards is what holds on every path that goes on."""
     if not node.finalbody:
         return _guarded(m, node)
-    return in_any_case(m, lambda: _guarded(m, node), lambda _: m.execute_block(m, node.finalbody))
+    return in_any_case(m, lambda: _guarded(m, node), lambda _: m.execute_block(m, node.finalbody), passes=True)
 
 
-def in_any_case(m: Walker, block: Callable[[], bool], last: Callable[[bool], bool]) -> bool:
+def in_any_case(m: Walker, block: Callable[[], bool], last: Callable[[bool], bool], passes: bool = False) -> bool:
     """Walk a block, and on each way out of it what comes last, which ends the path itself where it says so.
 
-    `last` is told whether the block may have been left by an exception. What it notes holds whichever way the block was left: where
-    there are several, it is noted of what all of them may have written.
+    `last` is told whether the block may have been left by an exception, which goes on behind it where it `passes`. What it notes holds
+    whichever way the block was left: where there are several, it is noted of what all of them may have written.
     """
     before = marks(m)
     outer = next((target for target in reversed(m.exits) if "raise" in target.kinds), None)
-    with m.leaving("raise", stops=outer is not None and outer.stops) as (own, written):
+    with m.leaving("raise", stops=outer is not None and outer.stops, passes=passes) as (own, written):
         leaves = block()
     departed: list[tuple[Exit | None, Departure]] = [*cut(m, before)]
     _end_history(m, own, written)
@@ -137,7 +137,10 @@ def _raising(m: Walker, node: Any, saving: tuple[str, ...]) -> tuple[list[Depart
 
     `saving` are the exceptions behind which the program goes on: a handler that raises again, or exits, saves nothing.
     """
-    with m.leaving("raise") as (target, writes), m.within(handlers=(*m.context.handlers, saving) if saving else m.context.handlers):
+    with (
+        m.leaving("raise", passes=not node.handlers) as (target, writes),
+        m.within(handlers=(*m.context.handlers, saving) if saving else m.context.handlers),
+    ):
         leaves = m.execute_block(m, node.body)
     _end_history(m, target, writes)
     return target.paths, leaves, writes

@@ -162,7 +162,9 @@ def test_a_mac_with_the_memory_is_left_alone() -> None:
     code = GPT + TRAINED.format(batch=64)
 
     assert told(code, 64) == []
-    assert told(code, 24)[0].endswith("On a Mac with 24 GB, MPS works well up to 17.8 GiB, then swaps, and by default raises above 30.2 GiB.")
+    assert told(code, 24)[0].endswith(
+        "On a Mac with 24 GB, MPS works well up to 17.8 GiB, then swaps, and by default raises above 30.2 GiB."
+    )
 
 
 def test_what_is_kept_on_the_device_is_told_with_its_size() -> None:

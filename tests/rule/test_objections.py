@@ -141,6 +141,8 @@ ENDS = {
     "a name that no case gives a value": 'match device:\n    case "cuda":\n        n = 2\n    case "cpu":\n        n = 1\nprint(n)',
     "a function of the module that is named after it": 'def on_cuda(): pass\ndef on_cpu(): pass\nglobals()["on_" + device]()',
     "a caught KeyError behind which it exits": 'import sys\ntry:\n    n = {"cuda": 1, "cpu": 2}[device]\nexcept KeyError:\n    sys.exit("unknown device")',
+    "a failed assertion behind which it exits, beside a finally": 'import sys\ntry:\n    assert device in ("cuda", "cpu")\nexcept AssertionError:\n    sys.exit(2)\nfinally:\n    print(1)',
+    "an assertion beside a finally": 'try:\n    assert device in ("cuda", "cpu")\nfinally:\n    print(1)',
     "a part that a text lacks": 'number = int(device.split(":")[1]) if device != "cpu" else -1',
 }
 RUN = 'import torch\n\ndevice = "cuda" if torch.cuda.is_available() else "cpu"\n{}\nmodel = torch.nn.Linear(2, 2).to(device)\nmodel(torch.ones(2, 2).to(device))\n'
