@@ -54,7 +54,6 @@ CALLS = [
     ("torch.linalg.matrix_power(x, -2)", "torch.linalg.inv(x)"),
     ("torch.matrix_power(x, -2)", "torch.linalg.inv(x)"),
     ("torch.nn.functional.avg_pool1d(x, 2)", "torch.nn.functional.avg_pool2d(x[:, None], (1, 2))"),
-    ("torch.nn.functional.adaptive_max_pool1d(x, 2)", "torch.nn.functional.adaptive_max_pool2d(x[:, None], (1, 2))"),
     (
         "torch.nn.functional.max_unpool1d(x[None], n[None], 2)",
         "torch.nn.functional.max_unpool2d(x[None, ..., None], n[None, ..., None], (2, 1))",
