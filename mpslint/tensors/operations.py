@@ -169,7 +169,7 @@ def write_item(m: Machine, node: ast.stmt, base: Value, index: Argument, written
         part = like(base)
         lay_out(m, part, base, index.node, index.value)
         _note_operator(m, node, "Store", [Argument(part, node), index, written])
-        _meet_index(m, node, (node, node), base, index.value)
+        _meet_index(m, node, _sides_of(node, index.node), base, index.value)
         if is_tensor(value) and devices_of(joined_trait(value, PLACE)) == {kinds.gpu} and _starts_later(index) and not m.is_mute:
             place = joined_trait(base, PLACE)
             if devices_of(place) == {kinds.default_place} and not is_assumed(place):
@@ -178,6 +178,13 @@ def write_item(m: Machine, node: ast.stmt, base: Value, index: Argument, written
     elif is_array(base):
         on_cpu(m, node, value, node, "")
     return is_tensor(base) or is_array(base)
+
+
+def _sides_of(statement: ast.stmt, index: ast.AST | None) -> tuple[ast.AST, ast.AST]:
+    """Return what a statement writes to, and what by: `mask` and `x > 0` of `mask[x > 0] = 1`; the statement where that is elsewhere."""
+    targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", statement)]
+    found = (one for target in targets for one in ast.walk(target) if isinstance(one, ast.Subscript) and one.slice is index)
+    return next(((one.value, one.slice) for one in found), (statement, statement))
 
 
 def _is_name(base: Value, index: Value) -> bool:

@@ -144,3 +144,10 @@ def test_the_torch_that_is_advised_supports_that_macos(macos: str, torch: str) -
     ).findings
 
     assert [one.fix is not None and f"{torch} on macOS {macos.split('.')[0]}" in one.fix.summary for one in found] == [True]
+
+
+def test_what_is_written_to_and_what_by_are_named_apart() -> None:
+    """`mask[x > 0] = 1` has two tensors, and not one that is on two devices."""
+    code = 'import torch\nx = torch.randn(8, device="mps")\nmask = torch.zeros(8)\nmask[x > 0] = 1.0\n'
+
+    assert "`mask` is on the CPU, and `x > 0` is on MPS" in said("MPS576", code, "a.py", {})
