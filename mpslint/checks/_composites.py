@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import ast
 import functools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import field, replace
 from typing import Any
 
+from mpslint.checks._given import Asked, arguments_of
 from mpslint.core.knowledge import platform_data, rules_folder
 from mpslint.core.record import record
 from mpslint.core.versions import VersionRange
-from mpslint.facts.values import UNKNOWN, Argument, Call, Instance, Known
+from mpslint.facts.values import UNKNOWN, Argument, Call, Known
 from mpslint.rule.reader import RuleReader
 from mpslint.rule.rule import Condition
 from mpslint.tensors.kinds import load_kinds
 from mpslint.tensors.signatures import load_signatures
-from mpslint.tensors.traits import is_tensor
 
 CALLED = ".__call__"
 
@@ -37,7 +37,7 @@ class Composite:
     """Those of the one that can be given by position; a method of a tensor has that first."""
     maker: tuple[str, ...] = ()
     """Those of the call that made its object."""
-    given: Mapping[str, Mapping[Any, tuple[tuple[str, Any], ...]]] = field(default_factory=dict)
+    given: Asked = field(default_factory=dict)
     """Only where arguments are certainly so."""
     trains: bool = False
     """Only in a program that trains."""
@@ -55,7 +55,7 @@ class Composite:
 
     def inner(self, call: Call) -> Call:
         """Return the call of the other that a call of the one makes. What that gives, or a tensor like it, is what the other gives."""
-        given = _given(call, self.parameters, self.maker)
+        given = arguments_of(call, self.parameters, self.maker)
         arguments = [_argument(one, given) for one in self.arguments]
         known = next((at for at, one in enumerate(arguments) if one is None), len(arguments))
         of = load_signatures()[self.name].parameters if self.name in load_signatures() else ()
@@ -81,15 +81,6 @@ def _argument(said: str | Known, given: Mapping[str, Argument]) -> Argument | No
     if isinstance(said, Known):
         return Argument(said, None)
     return Argument(UNKNOWN, None) if said == "_" else given.get(said)
-
-
-def _given(call: Call, parameters: Sequence[str], maker: Sequence[str]) -> dict[str, Argument]:
-    """Return what a call is given, by name, and as `itself.x` what the call was given that made its object."""
-    made = call.receiver.call if isinstance(call.receiver, Instance) else None
-    of = {**dict(zip(maker, made.arguments, strict=False)), **made.keywords} if made is not None else {}
-    itself = (Argument(call.receiver, None),) if call.receiver is not None and is_tensor(call.receiver) else ()
-    own = {**dict(zip(parameters, (*itself, *call.arguments), strict=False)), **call.keywords}
-    return {**{f"itself.{name}": one for name, one in of.items()}, **own}
 
 
 @functools.lru_cache(maxsize=1)

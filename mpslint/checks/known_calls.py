@@ -8,19 +8,19 @@ from __future__ import annotations
 import ast
 import functools
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import field, replace
-from math import prod
 from pathlib import Path
 from typing import Any
 
 from mpslint.checks._composites import composites_of
+from mpslint.checks._given import Asked, arguments_of, is_given, is_method
 from mpslint.checks.late_variable import is_in_force
 from mpslint.core.knowledge import given_fields, platform_data, rules_folder
 from mpslint.core.record import record
 from mpslint.core.versions import VersionRange, format_version
-from mpslint.facts.values import MAYBE, UNKNOWN, Argument, Call, Instance, Items, Known, Lengths, Symbol, Value, alternatives_of
-from mpslint.rule.comparisons import call_holds, compare_all
+from mpslint.facts.values import UNKNOWN, Call, Instance, Known, Symbol, Value, alternatives_of
+from mpslint.rule.comparisons import call_holds
 from mpslint.rule.judge import Match, calls
 from mpslint.rule.reader import RuleReader
 from mpslint.rule.rule import Condition
@@ -28,14 +28,12 @@ from mpslint.rule.trained import is_only_run
 from mpslint.settings.evidence import Evidence
 from mpslint.target.packages import newest_versions
 from mpslint.tensors.kinds import load_kinds
-from mpslint.tensors.meet import is_assumed
 from mpslint.tensors.shapes import shape_of
 from mpslint.tensors.signatures import load_signatures
 from mpslint.tensors.state import graph_switch
 from mpslint.tensors.traits import (
     GIVEN_BACK,
     GRAPH,
-    LAYOUT,
     PLACE,
     devices_of,
     dtype_of,
@@ -44,7 +42,6 @@ from mpslint.tensors.traits import (
     is_tensor,
     joined_dtype,
     joined_trait,
-    lies,
     trait,
 )
 
@@ -53,8 +50,6 @@ RAISES = "raises"
 """The kind of what raises on a Mac wherever its operands lie."""
 MISSING = "missing"
 """The kind of what raises NotImplementedError for want of an operator."""
-Asked = Mapping[str, Mapping[Any, tuple[tuple[str, Any], ...]]]
-"""By argument or `result`, comparisons by what is compared: a dimension by its number, `rank`, `dtype`, `place`, as `_found` has them."""
 
 
 @record(frozen=True, slots=True, eq=False)
@@ -358,30 +353,9 @@ def load_table(name: str) -> tuple[KnownCall, ...]:
     return tuple(replace(one, told=told[same]) for one, same in zip(found, said, strict=True))
 
 
-def is_given(call: Call, positional: Sequence[str], asked: Asked, made_with: Sequence[str] = ()) -> bool:
-    """Return whether the arguments of a call, of which a method's tensor is the first, and what its module holds are certainly as asked."""
-    given = _arguments(call, positional, made_with)
-    return all(
-        name in given and all(compare_all(tuple(_found(given[name], what, given)), compared) for what, compared in properties.items())
-        for name, properties in asked.items()
-    )
-
-
-def _arguments(call: Call, positional: Sequence[str], made_with: Sequence[str] = ()) -> dict[str, Argument]:
-    """Return what a call is given, holds and makes, by name; `itself` is what a method is one of, `itself.x` what made that."""
-    maker = call.receiver.call if isinstance(call.receiver, Instance) else None
-    of_maker = {**dict(zip(made_with, maker.arguments, strict=False)), **maker.keywords} if maker is not None else {}
-    with_ = {f"itself.{name}": argument for name, argument in of_maker.items()}
-    held = {name: Argument(value, None) for name, value in getattr(call.receiver, "slots", {}).items() if isinstance(name, str)}
-    own = {"itself": Argument(call.receiver, getattr(call.node.func, "value", None))} if call.receiver is not None else {}
-    itself = tuple(own.values()) if is_method(call) else ()
-    made = {"result": Argument(call.result, call.node)} if call.result is not None else {}
-    return {**held, **with_, **own, **made, **dict(zip(positional, (*itself, *call.arguments), strict=False)), **call.keywords}
-
-
 def _is_another(call: Call, entry: KnownCall, earlier: dict[Any, Any]) -> bool:
     """Return whether a number is another one than that of an `earlier` call on a tensor of the same shape and dtype, else the same."""
-    given, what = _arguments(call, entry.condition.positional), call.name.rpartition(".")[2]
+    given, what = arguments_of(call, entry.condition.positional), call.name.rpartition(".")[2]
     tensor, number = given[entry.condition.positional[0]].value, given[entry.unlike_earlier].value
     names = load_signatures()[f"torch.{what}"].parameters[is_method(call) :]
     others = {**dict(zip(names, call.arguments, strict=False)), **call.keywords}
@@ -389,79 +363,3 @@ def _is_another(call: Call, entry: KnownCall, earlier: dict[Any, Any]) -> bool:
     shape = shape_of(tensor)
     key = what, shape and shape.lengths, dtype_of(joined_dtype(tensor)), *said
     return isinstance(number, Known) and earlier.setdefault(key, number.value) != number.value
-
-
-def is_method(call: Call) -> bool:
-    """Return whether a call is that of a tensor's method."""
-    return call.receiver is not None and is_tensor(call.receiver)
-
-
-def _found(argument: Argument, what: Any, given: Mapping[str, Argument]) -> Iterator[Any]:
-    """Yield what an argument is in one respect, for each of its alternatives; nothing where one of them isn't known.
-
-    For `unlike` that are the other arguments `given` that certainly have another last dimension, for `uneven` those of which one dimension
-    certainly isn't a multiple of the argument's, nor the reverse.
-    """
-    values = alternatives_of(argument.value)
-    if what in ("strided", "apart", "repeated", "behind"):
-        yield from [] if any(trait(one, LAYOUT) is MAYBE for one in values) and what != "behind" else [lies(argument.value, what)]
-    elif what == "number":
-        # `torch.flip(x, [0])` takes one dimension as a list
-        values = tuple(one.values()[0] if isinstance(one, Items) and not one.open and len(one.slots) == 1 else one for one in values)
-        numbers = [value.value for value in values if isinstance(value, Known) and isinstance(value.value, (int, float))]
-        yield from numbers if len(numbers) == len(values) else ()
-    elif what == "made_by":
-        yield from (value.name.rpartition(".")[2] if isinstance(value, Instance) else "" for value in values)
-    elif what == "filled":
-        yield from map(_filling, values)
-    elif what == "unlike":
-        own = _widths(argument)
-        yield from (name for name, other in given.items() if own and (found := _widths(other)) and own.isdisjoint(found))
-    elif what == "uneven":
-        yield from (name for name, other in given.items() if _is_uneven(_sizes(argument), _sizes(other)))
-    elif what == "dtype":
-        yield dtype_of(argument.value) or dtype_of(joined_dtype(argument.value))
-    elif what == "place":
-        place = argument.value if isinstance(argument.value, Known) else joined_trait(argument.value, PLACE)
-        yield from devices_of(place) if not is_assumed(place) else ()
-    else:
-        sizes = _sizes(argument)
-        if what == "rank":
-            yield from map(len, sizes)
-        elif what in ("elements", "rows"):
-            counted = [one if what == "elements" else one[:-1] for one in sizes]
-            yield from (None if None in one else prod(length or 0 for length in one) for one in counted)
-        elif all(-len(one) <= what < len(one) for one in sizes):
-            yield from (one[what] for one in sizes)
-
-
-def _filling(value: Value) -> Any:
-    """Return the number that all of a tensor is, where the call that made it names one; None else."""
-    call = value.call if isinstance(value, Instance) else None
-    signature = load_signatures().get(call.name) if call is not None else None
-    if call is None or signature is None or "fill_value" not in signature.parameters:
-        return None
-    given = {**dict(zip(signature.parameters[is_method(call) :], call.arguments, strict=False)), **call.keywords}
-    filling = given["fill_value"].value if "fill_value" in given else UNKNOWN
-    return filling.value if isinstance(filling, Known) else None
-
-
-def _sizes(argument: Argument) -> list[Lengths]:
-    """Return the lengths of an argument's dimensions for each of its alternatives; nothing where one of them isn't known."""
-    values = alternatives_of(argument.value)
-    sizes = [shape.lengths for value in values if (shape := shape_of(value)) is not None]
-    return sizes if len(sizes) == len(values) else []
-
-
-def _is_uneven(own: Sequence[Lengths], others: Sequence[Lengths]) -> bool:
-    """Return whether sizes certainly differ in a dimension that doesn't divide, and isn't divided by, the other's."""
-    pairs = [zip(one, other, strict=False) for one in own for other in others if len(one) == len(other)]
-    if not pairs or len(pairs) < len(own) * len(others):
-        return False
-    return all(any(type(a) is type(b) is int and a and b and max(a, b) % min(a, b) for a, b in pair) for pair in pairs)
-
-
-def _widths(argument: Argument) -> set[int]:
-    """Return how long the last dimension of an argument may be; nothing where that isn't known."""
-    found = {*_found(argument, -1, {})}
-    return found if all(isinstance(one, int) for one in found) else set()
